@@ -7,6 +7,7 @@ const KINDS: readonly (readonly [string, RegExp])[] = [
   ["bars", /make_due_bars/],
   ["quotes of staging tables", /insert into (extended_)?quotes /],
   ["responses", /insert into responses/],
+  ["instruments: seen again", /update instruments/],
   ["instruments: find, add", /from instruments|insert into instruments|lock table/],
   ["dividends", /dividends/],
   ["commit", /^commit/],
@@ -32,9 +33,7 @@ pg.Client.prototype.query = function (this: pg.Client, ...given: unknown[]) {
   const of = times;
   const [first] = given as [string | { text: string }];
   const text = (typeof first === "string" ? first : first.text).trim().toLowerCase();
-  const kind = text.startsWith("with w as materialized")
-    ? "instruments: seen again"
-    : (KINDS.find(([, pattern]) => pattern.test(text))?.[0] ?? "other");
+  const kind = KINDS.find(([, pattern]) => pattern.test(text))?.[0] ?? "other";
   const add = (): void => void of.set(kind, (of.get(kind) ?? 0) + performance.now() - begunMs);
   const last = given.at(-1);
   // A pool's queries have callbacks.

@@ -28,7 +28,7 @@ describe("at any statement of a batch", () => {
       ...["insert into responses", "insert into instruments", "copy "],
       ...[
         "insert into session_bars",
-        'insert into "dividends"',
+        "insert into dividends",
         "update instruments",
         "insert into dead_letters",
         "insert into slots",

@@ -263,7 +263,6 @@ describe("two loaders at once", () => {
 
   test("two loaders with the same answers in two segments store each row once", async () => {
     const { url, pool, journalDir, append } = await loadingWorld();
-    // Of two that find a dividend changed one gives way, and reads its part again in batches: it is as large as one of these.
     await append(...manyAnswers(15));
     await append(...manyAnswers(15));
     const [first = "", second = ""] = (await listSegments(journalDir)).map(({ name }) => name);

@@ -31,7 +31,6 @@ export default {
     "<rootDir>/test/accounts/lease{,View}.test.ts",
     "<rootDir>/test/clock.test.ts",
     "<rootDir>/test/read/*.test.ts",
-    "<rootDir>/test/archive/dividendChanges.test.ts",
     "<rootDir>/test/run/fleet.test.ts",
     "<rootDir>/test/web/{events,rememberAnswers}.test.ts",
     ...withDatabase.tests.map((name) => `<rootDir>/test/${name}.test.ts`),

@@ -14,7 +14,6 @@ export default {
     "src/market/**/*.ts",
     "src/read/*.ts",
     "src/accounts/lease/{fleet,filesDigest,leaseFile,leaseRules,leaseView}.ts",
-    "src/archive/load/dividendChanges.ts",
     "src/web/api/{events,rememberAnswers}.ts",
     // Each of their mutants takes as long as a database and its tests.
     ...(process.env.MUTANTS_DATABASE

@@ -5,9 +5,9 @@ import type pg from "pg";
 export type Queryable = Pick<pg.ClientBase | pg.Pool, "query">;
 
 /**
- * Quotes tell what dividends are by the quotes beside them (dividends.ts), and those that another transaction is bringing
- * cannot be seen. So all who store quotes hold a lock together, and whoever finds that dividends have to change
- * holds it alone. It is the lock of a row: nobody without rights to change rows can keep it from us.
+ * All who store quotes hold a lock together, and a rebuild, which stores batch after batch in one transaction, holds it alone: a
+ * loader and a rebuild would wait for each other in a ring. It is the lock of a row: nobody without rights to change rows can keep it
+ * from us.
  */
 const LOCK = "select from archive_identity for";
 
@@ -20,7 +20,7 @@ const LONGEST_PAUSE = "set local idle_in_transaction_session_timeout = '1min'";
 /** Opens a transaction that stores quotes. The lock comes first, as in all of them: they never wait for each other in a ring. */
 export const BEGIN_STORING = `begin; ${LONGEST_PAUSE}; ${LOCK} key share`;
 
-/** Opens a transaction that may change dividends: waits until no other one that stores is open, and keeps them waiting. */
+/** Opens a transaction of many batches: waits until no other one that stores is open, and keeps them waiting. */
 export const BEGIN_STORING_ALONE = `begin; ${LONGEST_PAUSE}; ${LOCK} update`;
 
 /**
@@ -29,14 +29,6 @@ export const BEGIN_STORING_ALONE = `begin; ${LONGEST_PAUSE}; ${LOCK} update`;
  * us, see lockHistory in migrationLock.ts.
  */
 export const ADDING_LOCK = "lock table due_sets in share update exclusive mode";
-
-/** 55P03 lock_not_available: other transactions store quotes. PostgreSQL Appendix A. */
-export const NOT_ALONE = "55P03";
-
-/** Acquires the lock of this transaction alone. @throws 55P03 at once if others hold it: two that wait for each other would never end */
-export async function storeAlone(client: Queryable): Promise<void> {
-  await client.query(`${LOCK} update nowait`);
-}
 
 /** Runs `work` in a transaction on a connection of the caller's. @param begin what opens it */
 export async function transactionOn<T>(

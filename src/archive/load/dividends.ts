@@ -1,220 +1,174 @@
-/** Dividends, of which a row is kept for each change. */
+/**
+ * Dividends. A quote has a row where it says something else than the quote before it, in whatever order quotes come: from the
+ * last row before quotes that come, the rows of their series, an instrument from a source, are made anew.
+ */
 import type pg from "pg";
 import type { Instant } from "../../clock.ts";
-import { dividendChanges, type DividendWord, type KeptDividend } from "./dividendChanges.ts";
-import { inTimeOrder, type Key, type PlacedUnit, seriesNumber } from "../schema/quoteColumns.ts";
 import type { DividendData } from "../../quotes/document.ts";
-import type { dividends } from "../schema/schema.ts";
-import { inArrays, instantText } from "../schema/tableRows.ts";
-import { storeAlone } from "../connect/transaction.ts";
-import { engineOf } from "../tiers/citus/door.ts";
 import { dividendOf } from "../../read/answerToRows.ts";
-import { storeRows } from "./staging.ts";
+import { inTimeOrder, type Key, type PlacedUnit, seriesNumber } from "../schema/quoteColumns.ts";
+import { dividends } from "../schema/schema.ts";
+import { columnList, inArrays, instantText } from "../schema/tableRows.ts";
+import { engineOf } from "../tiers/citus/door.ts";
 
-/** What the quotes of one series, an instrument from a source, say of its dividend. */
-type DividendSeries = {
-  instrumentId: number;
-  sourceId: number;
-  /** Ascending, each time once. */
-  words: Pick<DividendWord, "observedAt" | "dividend">[];
-};
+/** What a quote says of the dividend; null: nothing, and what the quote before it says holds on. */
+type Word = Key & { dividend: DividendData | null };
 
-function wordsOf(units: readonly PlacedUnit[]): DividendSeries[] {
-  const all = new Map<number, DividendSeries>();
+/** Words of one series that follow each other and say the same, from the first one's time to the last one's. */
+type Run = Omit<Key, "observedAt"> & { from: Instant; until: Instant; dividend: DividendData };
+
+/** What the quotes of one series say, ascending, each time once. */
+type Series = { words: Word[]; runs: Run[] };
+
+/**
+ * Makes the rows of series anew whose quotes were stored and say something else than the table has.
+ *
+ * @param client in a transaction that has locked the instruments (refreshInstruments.ts): whoever else brings quotes of one
+ *   of them waits, or its quotes and rows can be seen
+ * @returns how many rows are new
+ */
+export async function makeDividends(client: pg.ClientBase, units: readonly PlacedUnit[]): Promise<number> {
+  const changed = await findChanged(client, seriesOf(units));
+  if (changed.length === 0) return 0;
+  const words = changed.flatMap((series) => series.words);
+  return remakeRows(client, words, await readNext(client, words));
+}
+
+function seriesOf(units: readonly PlacedUnit[]): Series[] {
+  const all = new Map<number, Series>();
   for (const { unit, instrumentId, sourceId } of inTimeOrder(units)) {
     const number = seriesNumber(instrumentId, sourceId);
-    const series = all.get(number) ?? { instrumentId, sourceId, words: [] };
+    const series = all.get(number) ?? { words: [], runs: [] };
     all.set(number, series);
     const { observedAt, quote } = unit;
     // Of two quotes of one time the first is stored.
     if (series.words.at(-1)?.observedAt === observedAt) continue;
-    series.words.push({ observedAt, dividend: dividendOf(quote) });
+    const dividend = dividendOf(quote);
+    series.words.push({ instrumentId, sourceId, observedAt, dividend });
+    const run = series.runs.at(-1);
+    if (dividend !== null && (run === undefined || !isSame(run.dividend, dividend)))
+      series.runs.push({ instrumentId, sourceId, from: observedAt, until: observedAt, dividend });
+    else if (run !== undefined) run.until = observedAt;
   }
   return [...all.values()];
 }
 
+function isSame(a: DividendData, b: DividendData): boolean {
+  return a.amount === b.amount && a.exDate === b.exDate && a.yield === b.yield;
+}
+
 /**
- * Brings the table up to quotes that are about to be stored, before they are: then it is as if all quotes of the series
- * had come in the order of their times (`dividendChanges`).
- *
- * @param client in a transaction that began with `BEGIN_STORING`, or alone
- * @returns how many rows are new
- * @throws 55P03 when the table has to change and another transaction stores quotes: it may go well alone
+ * The series of which a run has not the newest row at its end, or a row within it. Mostly there is none: each answer says the
+ * dividends that are known.
  */
-export async function insertDividends(client: pg.ClientBase, units: readonly PlacedUnit[]): Promise<number> {
-  const changing = (await readKept(client, wordsOf(units))).filter(mayChange);
-  if (changing.length === 0) return 0;
-  await storeAlone(client);
-  const beside = await readBeside(
-    client,
-    changing.map(({ one }) => one),
-  );
-  return change(client, changing, beside);
-}
-
-/** A series, and the rows of the table that it is held against: the last one before its first word, and all from there on. */
-type Held = { one: DividendSeries; rows: KeptDividend[] };
-
-/** Whether the rows of a series change, or may, as another quote's row lies among its words. */
-function mayChange({ one: { words }, rows }: Held): boolean {
-  const [first = "", last = ""] = [words[0]?.observedAt, words.at(-1)?.observedAt];
-  const times = new Set(words.map(({ observedAt }) => observedAt));
-  if (rows.some(({ observedAt: at }) => at > first && at <= last && !times.has(at))) return true;
-  const alone = words.map((word) => ({ ...word, next: null, isNew: false }));
-  const { put, drop } = dividendChanges(alone, rows);
-  return put.length > 0 || drop.length > 0;
-}
-
-async function change(
-  client: pg.ClientBase,
-  changing: readonly Held[],
-  beside: readonly Beside[][],
-): Promise<number> {
-  const put: (typeof dividends.$inferSelect)[] = [];
-  const drop: Key[] = [];
-  let made = 0;
-  changing.forEach(({ one: { words, instrumentId, sourceId }, rows }, place) => {
-    const changes = dividendChanges(
-      words.map((word, index) => ({ ...word, ...(beside[place]?.[index] ?? { next: null, isNew: true }) })),
-      rows,
-    );
-    const there = new Set(rows.map(({ observedAt }) => observedAt));
-    made += changes.put.filter(({ observedAt }) => !there.has(observedAt)).length;
-    put.push(
-      ...changes.put.map(({ observedAt, dividend }) => ({ observedAt, instrumentId, sourceId, ...dividend })),
-    );
-    drop.push(...changes.drop.map((observedAt) => ({ observedAt, instrumentId, sourceId })));
-  });
-  await dropRows(client, drop);
-  await storeRows(
-    client,
-    "dividends",
-    put.map((row) => [
-      ...[row.observedAt, String(row.instrumentId), String(row.sourceId)],
-      ...[row.exDate, row.amount, row.yield],
-    ]),
-  );
-  return made;
-}
-
-function saysAnything({ words }: DividendSeries): boolean {
-  return words.some(({ dividend }) => dividend !== null);
-}
-
-/** What the table has of each series that says anything, but for those of one word that its newest row has said already. */
-async function readKept(client: pg.ClientBase, all: readonly DividendSeries[]): Promise<Held[]> {
-  const series = await withoutSaid(client, all.filter(saysAnything));
-  if (series.length === 0) return [];
-  const { rows } = await client.query<{
-    place: number;
-    at: Instant;
-    ex_date: string | null;
-    amount: string | null;
-    yield: string | null;
-  }>({
-    name: "read kept dividends",
-    text: `select (w.place - 1)::int as place, ${instantText("d.observed_at")} as at, d.ex_date::text, d.amount, d.yield
-      from unnest($1::int[], $2::smallint[], $3::timestamptz[])
-        with ordinality as w (instrument_id, source_id, first, place)
-      cross join lateral (
-        (select * from dividends b
-         where b.instrument_id = w.instrument_id and b.source_id = w.source_id and b.observed_at < w.first
-         order by b.observed_at desc limit 1)
-        union all
-        (select * from dividends a
-         where a.instrument_id = w.instrument_id and a.source_id = w.source_id and a.observed_at >= w.first)
-      ) d
-      order by w.place, d.observed_at`,
-    values: [
-      ...inArrays(series, "instrumentId", "sourceId"),
-      series.map(({ words }) => words[0]?.observedAt),
-    ],
-  });
-  const kept = series.map((one): Held => ({ one, rows: [] }));
-  for (const { place, at, ex_date, amount, yield: part } of rows)
-    kept[place]?.rows.push({ observedAt: at, dividend: { exDate: ex_date, amount, yield: part } });
-  return kept;
-}
-
-/** Each answer says the dividends that are known: rows need no reading where the database itself finds nothing new. */
-async function withoutSaid(
-  client: pg.ClientBase,
-  series: readonly DividendSeries[],
-): Promise<readonly DividendSeries[]> {
-  const single = series.flatMap(({ words: [word, second], instrumentId, sourceId }, place) =>
-    word?.dividend && !second
-      ? [{ instrumentId, sourceId, place, observedAt: word.observedAt, dividend: word.dividend }]
-      : [],
-  );
-  const found = single.length === 0 ? new Set<number>() : await findNew(client, single);
-  return series.filter(({ words }, place) => words.length > 1 || found.has(place));
-}
-
-/** Places of words that the newest row of their series does not say, or that are not later than it. */
-async function findNew(
-  client: pg.ClientBase,
-  words: readonly (Key & { dividend: DividendData; place: number })[],
-): Promise<Set<number>> {
+async function findChanged(client: pg.ClientBase, all: readonly Series[]): Promise<Series[]> {
+  const runs = all.flatMap((series, place) => series.runs.map((run) => ({ ...run, place })));
+  if (runs.length === 0) return [];
   const { rows } = await client.query<{ place: number }>({
-    name: "find new dividends",
-    text: `select w.place
-      from unnest($1::int[], $2::int[], $3::smallint[], $4::timestamptz[], $5::date[], $6::numeric[], $7::numeric[])
-        as w (place, instrument_id, source_id, observed_at, ex_date, amount, yield)
+    name: "find changed dividends",
+    text: `select distinct w.place
+      from unnest($1::int[], $2::int[], $3::smallint[], $4::timestamptz[], $5::timestamptz[], $6::date[], $7::numeric[], $8::numeric[])
+        as w (place, instrument_id, source_id, from_at, until_at, ex_date, amount, yield)
       left join lateral (
-        select d.observed_at, d.ex_date, d.amount, d.yield from dividends d
-        where d.instrument_id = w.instrument_id and d.source_id = w.source_id
-        order by d.observed_at desc limit 1
+        select * from dividends d where ${IS_OF_SERIES} and d.observed_at <= w.until_at order by d.observed_at desc limit 1
       ) d on true
-      where d.observed_at is null or d.observed_at >= w.observed_at
-        or (d.ex_date, d.amount, d.yield) is distinct from (w.ex_date, w.amount, w.yield)`,
-    values: [
-      ...inArrays(words, "place", "instrumentId", "sourceId", "observedAt"),
-      ...inArrays(
-        words.map(({ dividend }) => dividend),
-        "exDate",
-        "amount",
-        "yield",
-      ),
-    ],
+      where d.observed_at > w.from_at or (d.ex_date, d.amount, d.yield) is distinct from (w.ex_date, w.amount, w.yield)`,
+    values: [...inArrays(runs, "place", "instrumentId", "sourceId", "from", "until"), ...valuesOf(runs)],
   });
-  return new Set(rows.map(({ place }) => place));
+  return rows.flatMap(({ place }) => all[place] ?? []);
 }
 
-/** What the archive has beside a word. */
-type Beside = Pick<DividendWord, "next" | "isNew">;
+const IS_OF_SERIES = "d.instrument_id = w.instrument_id and d.source_id = w.source_id";
 
-/** Of each word of each series. */
-async function readBeside(client: pg.ClientBase, series: readonly DividendSeries[]): Promise<Beside[][]> {
-  const words = series.flatMap(({ words: all, instrumentId, sourceId }, place) =>
-    all.map(({ observedAt }) => ({ place, instrumentId, sourceId, observedAt })),
+const NOTHING: DividendData = { exDate: null, amount: null, yield: null };
+
+function valuesOf(said: readonly Pick<Word, "dividend">[]): (string | null)[][] {
+  return inArrays(
+    said.map(({ dividend }) => dividend ?? NOTHING),
+    "exDate",
+    "amount",
+    "yield",
   );
-  const { firstQuote } = await engineOf(client);
-  const { rows } = await client.query<{ next: Instant | null; is_new: boolean }>({
-    text: `with w as materialized (
+}
+
+/** Of each word the next quote of its series; null: there is none, or it is one of the words. */
+async function readNext(client: pg.ClientBase, words: readonly Word[]): Promise<(Instant | null)[]> {
+  const { nextQuote } = await engineOf(client);
+  const { rows } = await client.query<{ next: Instant | null }>(
+    `with w as materialized (
         select * from unnest($1::int[], $2::smallint[], $3::timestamptz[])
           with ordinality as w (instrument_id, source_id, observed_at, place)
       )
-      select ${instantText("n.observed_at")} as next, h.observed_at is distinct from w.observed_at as is_new
-      from w
-      ${firstQuote({ alias: "h", when: ">=", quotes: "quotes" })}
-      ${firstQuote({ alias: "n", when: ">", quotes: "quotes" })}
-      order by w.place`,
-    values: inArrays(words, "instrumentId", "sourceId", "observedAt"),
-  });
-  const beside = series.map((): Beside[] => []);
-  words.forEach(({ place }, index) => {
-    const { next = null, is_new = true } = rows[index] ?? {};
-    beside[place]?.push({ next, isNew: is_new });
-  });
-  return beside;
+      select ${instantText("n.observed_at")} as next from w ${nextQuote} order by w.place`,
+    inArrays(words, "instrumentId", "sourceId", "observedAt"),
+  );
+  return rows.map(({ next }, place) => (next === words[place + 1]?.observedAt ? null : next));
 }
 
-async function dropRows(client: pg.ClientBase, keys: readonly Key[]): Promise<void> {
-  if (keys.length === 0) return;
-  await client.query(
-    `delete from dividends d using unnest($1::timestamptz[], $2::int[], $3::smallint[])
-       as w (observed_at, instrument_id, source_id)
-     where d.instrument_id = w.instrument_id and d.observed_at = w.observed_at and d.source_id = w.source_id`,
-    inArrays(keys, "observedAt", "instrumentId", "sourceId"),
-  );
+const COLUMNS = "observed_at, instrument_id, source_id, ex_date, amount, yield";
+
+/**
+ * Takes words, the rows from the last one before them to the first one behind them, and the quotes right behind words: where one of
+ * these differs from the one before it, there is a row. A quote of the archive says what the newest row at its time says. It may need
+ * a row of its own where a word comes between the two.
+ */
+const REMAKE = `
+  with w as materialized (
+    select * from unnest($1::timestamptz[], $2::int[], $3::smallint[], $4::date[], $5::numeric[], $6::numeric[], $7::timestamptz[])
+      as w (observed_at, instrument_id, source_id, ex_date, amount, yield, next_at)
+  ), kept as materialized (
+    select d.*
+    from (select instrument_id, source_id, min(observed_at) as first_at, max(observed_at) as last_at from w group by 1, 2) w
+    cross join lateral (
+      (select * from dividends d where ${IS_OF_SERIES} and d.observed_at < w.first_at order by d.observed_at desc limit 1)
+      union all
+      (select * from dividends d where ${IS_OF_SERIES} and d.observed_at between w.first_at and w.last_at)
+      union all
+      (select * from dividends d where ${IS_OF_SERIES} and d.observed_at > w.last_at order by d.observed_at limit 1)
+    ) d
+  ), next as (
+    select w.next_at, w.instrument_id, w.source_id, d.ex_date, d.amount, d.yield
+    from w cross join lateral (
+      select * from dividends d where ${IS_OF_SERIES} and d.observed_at <= w.next_at order by d.observed_at desc limit 1
+    ) d
+    where d.observed_at <= w.observed_at
+  ), said as (
+    select distinct on (instrument_id, source_id, observed_at) *, num_nonnulls(ex_date, amount, yield) > 0 as says
+    from (
+      select ${COLUMNS}, 1 as rank from w
+      union all
+      select ${COLUMNS}, 2 from kept
+      union all
+      select *, 3 from next
+    ) each
+    order by instrument_id, source_id, observed_at, rank
+  ), made as (
+    select *, says and (ex_date, amount, yield) is distinct from lag((ex_date, amount, yield)) over series as is_row
+    from said
+    window series as (partition by instrument_id, source_id, says order by observed_at)
+  ), gone as (
+    delete from dividends d using made w
+    where ${IS_OF_SERIES} and d.observed_at = w.observed_at and not w.is_row
+  ), stored as (
+    insert into dividends as kept (${columnList(dividends, "observedAt", "instrumentId", "sourceId", "exDate", "amount", "yield")})
+    select ${COLUMNS} from made where is_row order by instrument_id, observed_at, source_id
+    on conflict (instrument_id, observed_at, source_id)
+      do update set ex_date = excluded.ex_date, amount = excluded.amount, yield = excluded.yield
+      where (kept.ex_date, kept.amount::text, kept.yield::text)
+        is distinct from (excluded.ex_date, excluded.amount::text, excluded.yield::text)
+  )
+  select count(*)::int as rows from made w
+  where is_row and not exists (select from kept d where ${IS_OF_SERIES} and d.observed_at = w.observed_at)`;
+
+async function remakeRows(
+  client: pg.ClientBase,
+  words: readonly Word[],
+  next: readonly (Instant | null)[],
+): Promise<number> {
+  const { rows } = await client.query<{ rows: number }>({
+    name: "make dividends",
+    text: REMAKE,
+    values: [...inArrays(words, "observedAt", "instrumentId", "sourceId"), ...valuesOf(words), next],
+  });
+  return rows[0]?.rows ?? 0;
 }

@@ -14,13 +14,11 @@ import type { AnswerRows } from "../../read/rowTypes.ts";
 import { storeAnswers } from "./storeAnswers.ts";
 import { prepareStaging } from "./staging.ts";
 import { oneConnectionEach } from "../tiers/citus/door.ts";
-import { BEGIN_STORING, BEGIN_STORING_ALONE, NOT_ALONE } from "../connect/transaction.ts";
 import { type Batch, countsOf, type LoadReport } from "./batch.ts";
 
 /** Whether the same may go well when it is tried again at once. */
 function isPassing(error: unknown): boolean {
-  const state = sqlstateOf(error);
-  return IN_EACH_OTHERS_WAY.has(state) || state === NOT_ALONE || isWithoutPartition(error);
+  return IN_EACH_OTHERS_WAY.has(sqlstateOf(error)) || isWithoutPartition(error);
 }
 
 /** How often a batch is tried at once when another transaction is in its way. */
@@ -51,14 +49,12 @@ export async function loadBatch(
   batch: Batch,
   { memory = createMemory(), position = JOURNAL_POSITION }: LoadBatchOptions = {},
 ): Promise<LoadReport | null> {
-  let alone = false;
   for (let attempt = 1; ; attempt++) {
     try {
-      return await loadOnce(pool, batch, { memory, position, alone });
+      return await loadOnce(pool, batch, { memory, position });
     } catch (error) {
       memory.months.clear();
       if (attempt === ATTEMPTS || !isPassing(error)) throw error;
-      alone ||= sqlstateOf(error) === NOT_ALONE;
     }
   }
 }
@@ -66,7 +62,7 @@ export async function loadBatch(
 async function loadOnce(
   pool: pg.Pool,
   batch: Batch,
-  { memory, position, alone }: Required<LoadBatchOptions> & { alone: boolean },
+  { memory, position }: Required<LoadBatchOptions>,
 ): Promise<LoadReport | null> {
   const client = await pool.connect();
   let broken: Error | undefined;
@@ -74,7 +70,7 @@ async function loadOnce(
     // Outside the batch's transaction: partitions stay useful if it fails, and lock nothing meanwhile.
     await ensureRoom(client, monthsOf(batch.answers), memory);
     await prepareStaging(client);
-    if (!(await position.begin(client, batch, alone ? BEGIN_STORING_ALONE : BEGIN_STORING))) {
+    if (!(await position.begin(client, batch))) {
       await client.query("rollback");
       return null;
     }

@@ -4,6 +4,7 @@ import pg from "pg";
 import { nodeFs } from "../../journal/fs.ts";
 import { journalLag, type Lag } from "../../journal/lag.ts";
 import { listSegments } from "../../journal/segments.ts";
+import { BEGIN_STORING } from "../connect/transaction.ts";
 import { journalPositions } from "../schema/internalSchema.ts";
 import { tablesOn } from "../schema/tableRows.ts";
 import type { Batch, LoadReport } from "./batch.ts";
@@ -20,21 +21,16 @@ export type HeldPosition = {
 
 /** A position whose transactions have one batch each. */
 export type LoadPosition = {
-  /**
-   * Opens a transaction, and locks the position until it ends.
-   *
-   * @param begin the statements that open it, `BEGIN_STORING` or its like
-   * @returns false: the batch does not begin at the position
-   */
-  begin: (client: pg.PoolClient, batch: Pick<Batch, "segment" | "from">, begin: string) => Promise<boolean>;
+  /** Opens a transaction that stores, and locks the position until it ends. False: the batch does not begin at the position. */
+  begin: (client: pg.PoolClient, batch: Pick<Batch, "segment" | "from">) => Promise<boolean>;
   /** Moves the position and commits. */
   commit: (client: pg.PoolClient, part: Part, report: LoadReport) => Promise<void>;
 };
 
 /** One transaction for each batch. */
 export const ofBatches = ({ take, move }: HeldPosition): LoadPosition => ({
-  begin: async (client, batch, begin) => {
-    await client.query(begin);
+  begin: async (client, batch) => {
+    await client.query(BEGIN_STORING);
     return take(client, batch);
   },
   commit: async (client, part, report) => {
@@ -48,10 +44,10 @@ export const ofBatches = ({ take, move }: HeldPosition): LoadPosition => ({
  * message between program and server, so the position goes with the messages that open and end the transaction.
  */
 export const JOURNAL_POSITION: LoadPosition = {
-  begin: async (client, { segment, from }, begin) => {
+  begin: async (client, { segment, from }) => {
     const lock = `select loaded_to::float8 from journal_positions where segment = ${pg.escapeLiteral(segment)} for update`;
     // Of several statements each has a result.
-    const results = await client.query<{ loaded_to: number }>(`${begin}; ${lock}`);
+    const results = await client.query<{ loaded_to: number }>(`${BEGIN_STORING}; ${lock}`);
     const [locked] = (results as unknown as pg.QueryResult<{ loaded_to: number }>[]).at(-1)?.rows ?? [];
     return (locked?.loaded_to ?? (await lockPosition(client, segment))) === from;
   },

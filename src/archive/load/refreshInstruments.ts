@@ -14,7 +14,9 @@ import { otherUnderlying, type SeenInstruments, withWrittenStrike } from "./seen
 
 /**
  * Descriptions and `last_seen_at` follow the newest answer, `first_seen_at` the oldest. Only rows that change are
- * written: an older answer, replayed, changes no description. Rows are locked in the order of their numbers.
+ * written: an older answer, replayed, changes no description. All rows are locked, in the order of their numbers: until the
+ * transaction ends nobody else brings quotes of these instruments, whose dividends tell what they are by the quotes beside
+ * them (dividends.ts).
  */
 export async function refreshInstruments(client: pg.ClientBase, seen: SeenInstruments): Promise<void> {
   if (seen.size === 0) return;
@@ -24,9 +26,9 @@ export async function refreshInstruments(client: pg.ClientBase, seen: SeenInstru
   await client.query({
     name: `refresh instruments ${instrumentsLocked}`,
     text: `with w as materialized (
-       select w.* from instruments i
+       select w.*, ${IS_NEWS} as is_news from instruments i
        join unnest($1::int[], ${descriptionTypes(2)}, $8::text[], $9::timestamptz[], $10::timestamptz[])
-         as w (id, ${DESCRIPTION}, underlying, first_seen_at, last_seen_at) on w.id = i.id and ${IS_NEWS}
+         as w (id, ${DESCRIPTION}, underlying, first_seen_at, last_seen_at) on w.id = i.id
        ${instrumentsLocked}
      )
      update instruments i
@@ -34,7 +36,7 @@ export async function refreshInstruments(client: pg.ClientBase, seen: SeenInstru
          last_seen_at = greatest(i.last_seen_at, w.last_seen_at),
          ${WORDS_SAID_LAST},
          underlying_id = ${UNDERLYING}
-     from w where i.id = w.id`,
+     from w where i.id = w.id and w.is_news`,
     values: [
       [...seen.keys()],
       ...descriptions(entries),

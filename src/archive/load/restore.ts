@@ -12,7 +12,7 @@ import { refreshInstruments } from "./refreshInstruments.ts";
 import { dividends, instruments, sources } from "../schema/schema.ts";
 import { columnList, inArrays, insertAll } from "../schema/tableRows.ts";
 import { ensureExpirations } from "../schema/sessions.ts";
-import { ADDING_LOCK, storeAlone } from "../connect/transaction.ts";
+import { ADDING_LOCK } from "../connect/transaction.ts";
 import type { AnswerRows, Restored, RestoredInstrument, RestoredSource } from "../../read/rowTypes.ts";
 import { EXPORT_SOURCE, EXPORT_SOURCE_ID, isExportCall } from "../../read/exportCall.ts";
 
@@ -113,17 +113,13 @@ async function countOn(client: pg.ClientBase, table: "sources" | "instruments"):
   await client.query(`select setval(pg_get_serial_sequence('${table}', 'id'), max(id)) from ${table}`);
 }
 
-/**
- * @returns how many dividends were not there before
- * @throws 55P03 as `insertDividends`
- */
+/** @returns how many dividends were not there before */
 export async function restoreDividends(
   client: pg.ClientBase,
   answers: readonly AnswerRows[],
 ): Promise<number> {
   const { dividends: restored } = allRestored(answers);
   if (restored.length === 0) return 0;
-  await storeAlone(client);
   const sourceIds = await placeSources(
     client,
     restored.map(({ source }) => source),

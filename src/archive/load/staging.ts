@@ -3,24 +3,16 @@
  * (schema.ts). Rows go in the order of their keys: neighbours in the index are written together, and two loaders that write the same
  * rows never wait for each other crosswise.
  */
-import { count, getTableName, sql } from "drizzle-orm";
+import { count, getTableName } from "drizzle-orm";
 import { type PgColumn, type PgTable, pgTable } from "drizzle-orm/pg-core";
 import type pg from "pg";
-import {
-  dividendColumns,
-  dividends,
-  extendedColumns,
-  extendedQuotes,
-  quoteColumns,
-  quotes,
-} from "../schema/schema.ts";
+import { extendedColumns, extendedQuotes, quoteColumns, quotes } from "../schema/schema.ts";
 import { allColumns, tablesOn } from "../schema/tableRows.ts";
 import { copyInto, copyLine } from "./copyInto.ts";
 
 const STAGED = {
   quotes: { from: pgTable("staged_quotes", quoteColumns()), into: quotes },
   extendedQuotes: { from: pgTable("staged_extended_quotes", extendedColumns()), into: extendedQuotes },
-  dividends: { from: pgTable("staged_dividends", dividendColumns()), into: dividends },
 };
 
 type Staged = keyof typeof STAGED;
@@ -34,26 +26,19 @@ const keyOf = ({ instrumentId, observedAt, sourceId }: Key): [PgColumn, PgColumn
   sourceId,
 ];
 
-const NEW_DIVIDEND = {
-  exDate: sql`excluded.ex_date`,
-  amount: sql`excluded.amount`,
-  yield: sql`excluded.yield`,
-};
-
-/** Stores the staged rows of a table, prepared; it gives how many rows it has put in or changed. */
+/** Stores the staged rows of a table, prepared; it gives how many rows it has put in. */
 function statementOn(client: pg.ClientBase, name: string, { from, into }: { from: Keyed; into: Keyed }) {
   const db = tablesOn(client);
   const rows = db
     .select()
     .from(from as PgTable)
     .orderBy(...keyOf(from));
-  const insert = db.insert(into as PgTable).select(rows);
-  const settled =
-    into === dividends
-      ? insert.onConflictDoUpdate({ target: keyOf(into), set: NEW_DIVIDEND })
-      : insert.onConflictDoNothing();
+  const insert = db
+    .insert(into as PgTable)
+    .select(rows)
+    .onConflictDoNothing();
   // Citus counts the rows that an insert was given. What is returned is a row that was put in.
-  const stored = db.$with("stored").as(settled.returning({ id: into.instrumentId }));
+  const stored = db.$with("stored").as(insert.returning({ id: into.instrumentId }));
   return db.with(stored).select({ rows: count() }).from(stored).prepare(`store ${name}`);
 }
 
@@ -61,7 +46,6 @@ function statementsOn(client: pg.ClientBase) {
   return {
     quotes: statementOn(client, "quotes", STAGED.quotes),
     extendedQuotes: statementOn(client, "extended quotes", STAGED.extendedQuotes),
-    dividends: statementOn(client, "dividends", STAGED.dividends),
   };
 }
 
@@ -84,11 +68,11 @@ export async function prepareStaging(client: pg.ClientBase): Promise<void> {
 }
 
 /**
- * Stores rows: quotes that are there already stay as they are, and a dividend takes the place of the one of its key.
+ * Stores rows: those that are there already stay as they are.
  *
  * @param client in a transaction, its connection after `prepareStaging`
  * @param rows values in the order of the table's columns, as texts
- * @returns how many quotes were not there before
+ * @returns how many were not there before
  */
 export async function storeRows(
   client: pg.ClientBase,

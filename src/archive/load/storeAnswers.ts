@@ -1,6 +1,6 @@
 /** Journaled answers become rows, inside a transaction of the caller's; a row the database refuses costs itself alone. */
 import type pg from "pg";
-import { insertDividends } from "./dividends.ts";
+import { makeDividends } from "./dividends.ts";
 import {
   dropOldLetters,
   insertDeadLetters,
@@ -170,14 +170,14 @@ async function insertWhole(
     sourceId,
     instrumentId: ids[index] ?? 0,
   }));
-  const dividends = await insertDividends(client, placed);
   const inserted = await storeUnits(client, placed);
   const fromFiles = inserted === units.length ? [] : units.filter((unit) => unit.fromFile);
   const contested =
     fromFiles.length > 0 ? await contestedUnits(client, fromFiles, placed) : NOTHING_CONTESTED;
   if (contested.replacing.length > 0) await replaceQuotes(client, contested.replacing);
-  // Last, because it locks rows that other loaders want as well.
+  // Late, because it locks rows that other loaders want as well.
   await refreshInstruments(client, here);
+  const dividends = await makeDividends(client, placed);
   addAllSeen(seen, here);
   lost.push(...contested.lost);
   const replaced = contested.replacing.length;

@@ -4,7 +4,6 @@ import { instrumentColumns } from "../load/instrumentColumns.ts";
 import { IS_SAME_INSTRUMENT } from "../schema/instrumentNames.ts";
 import { sourceText } from "../load/sources.ts";
 import { withoutReplaced } from "../load/replaceQuotes.ts";
-import { type Wanted, withNear } from "../tiers/citus/door.ts";
 import type { AnswerRows, QuoteUnit } from "../../read/rowTypes.ts";
 import type { JournaledNote } from "../load/loadNotes.ts";
 import { SLOT_KEYS, type SlotKey, slotKeyValues } from "./fillSlots.ts";
@@ -15,8 +14,8 @@ const TABLES = ["quotes", "extended_quotes", "dead_letters"] as const;
 
 /**
  * Only what these answers became: rows of another answer that bears the same time stay, and so does whatever has no
- * answer in this journal. `session_bars` is for the caller to recompute. Dividends stay, for the quotes around hang on
- * them: storing the answers corrects them, and `removeStrayDividends` takes out those without a quote.
+ * answer in this journal. `session_bars` is for the caller to recompute. Dividends stay, for the quotes behind them repeat
+ * them: storing the answers makes them anew, and `removeStrayDividends` takes out those without a quote.
  *
  * @returns how many quotes were taken out
  */
@@ -66,33 +65,25 @@ export async function removeAnswers(client: pg.ClientBase, answers: readonly Ans
   return quotes + (await removeUnits(client, units));
 }
 
-/** Takes out dividends of the answers that were removed last and are stored anew: those that none of their quotes says. */
+/** Takes out dividends of the answers that were removed last and are stored anew: those at whose times no quote is any more. */
 export async function removeStrayDividends(
   client: pg.ClientBase,
   answers: readonly AnswerRows[],
 ): Promise<void> {
-  const bounds = boundsOf(answers.map(({ record }) => record.observedAt));
-  const there: Wanted = {
-    table: "quotes",
-    rows: `join (select d.instrument_id, d.observed_at, d.source_id from dividends d
-                 join removed_answers r on d.observed_at = r.observed_at and d.source_id = r.source_id
-                 where d.observed_at between $1 and $2) d
-        on t.instrument_id = d.instrument_id and t.observed_at = d.observed_at and t.source_id = d.source_id`,
-    values: bounds,
-  };
-  await withNear(
-    client,
-    () => [there],
-    () =>
-      client.query(
-        `delete from dividends d using removed_answers r
-     where d.observed_at = r.observed_at and d.source_id = r.source_id and d.observed_at between $1 and $2
-       and not exists (
-         select from quotes q
-         where q.instrument_id = d.instrument_id and q.observed_at = d.observed_at and q.source_id = d.source_id
-       )`,
-        bounds,
-      ),
+  // On Citus a join of quotes stands by itself: they lie on the workers, and dividends do not.
+  await client.query(
+    `with kept as materialized (
+       select d.instrument_id, d.observed_at, d.source_id from dividends d
+       join removed_answers r on d.observed_at = r.observed_at and d.source_id = r.source_id
+       where d.observed_at between $1 and $2
+     ), quoted as materialized (
+       select q.instrument_id, q.observed_at, q.source_id from quotes q
+       join kept k on q.instrument_id = k.instrument_id and q.observed_at = k.observed_at and q.source_id = k.source_id
+       where q.observed_at between $1 and $2
+     )
+     delete from dividends d using (select * from kept except select * from quoted) k
+     where d.instrument_id = k.instrument_id and d.observed_at = k.observed_at and d.source_id = k.source_id`,
+    boundsOf(answers.map(({ record }) => record.observedAt)),
   );
 }
 

@@ -123,17 +123,12 @@ export const extendedQuotes = pgTable("extended_quotes", extendedColumns(), (tab
   primaryKey({ columns: [table.instrumentId, table.observedAt, table.sourceId] }),
 ]);
 
-export const dividendColumns = () => ({
-  ...quoteKey(),
-  exDate: day("ex_date"),
-  amount: numeric("amount"),
-  yield: numeric("yield"),
-});
-
-/** A row where a quote says something else of the dividend than the quote before it (`dividendChanges.ts`). */
-export const dividends = pgTable("dividends", dividendColumns(), (table) => [
-  primaryKey({ columns: [table.instrumentId, table.observedAt, table.sourceId] }),
-]);
+/** A row where a quote says something else of the dividend than the quote before it (load/dividends.ts). */
+export const dividends = pgTable(
+  "dividends",
+  { ...quoteKey(), exDate: day("ex_date"), amount: numeric("amount"), yield: numeric("yield") },
+  (table) => [primaryKey({ columns: [table.instrumentId, table.observedAt, table.sourceId] })],
+);
 
 /** What could not become a row, or a value of one, and why. */
 export const deadLetters = pgTable(

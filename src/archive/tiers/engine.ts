@@ -7,10 +7,10 @@ export type Engine = {
   /** The newest session bar of each series: `instrument_id`, `source_id`, `delayed`, `last_at`. */
   newestBars: string;
   /**
-   * Joins to each row `w`, of a materialized query of that name, the time of the first quote of its series after `observed_at`, or at it:
-   * `observed_at`, NULL where there is none. A row has `place`, `instrument_id`, `source_id`, `observed_at`.
+   * Joins `n` to each row `w`, of a materialized query of that name: `observed_at` of the next quote of its series, NULL where there is
+   * none. A row has `place`, `instrument_id`, `source_id`, `observed_at`.
    */
-  firstQuote: (join: { alias: string; when: ">" | ">="; quotes: string }) => string;
+  nextQuote: string;
   /**
    * Queries before one that looks for quotes of the instruments `found` at or around instants: what they find hides the tables of
    * quotes. Null: the look reads the tables.
@@ -39,12 +39,12 @@ export const ONE_MACHINE: Engine = {
       limit 1
     ) b
   )`,
-  firstQuote: ({ alias, when, quotes }) => `left join lateral (
-    select q.observed_at from ${quotes} q
-    where q.instrument_id = w.instrument_id and q.source_id = w.source_id and q.observed_at ${when} w.observed_at
+  nextQuote: `left join lateral (
+    select q.observed_at from quotes q
+    where q.instrument_id = w.instrument_id and q.source_id = w.source_id and q.observed_at > w.observed_at
     order by q.observed_at
     limit 1
-  ) ${alias} on true`,
+  ) n on true`,
   nearFound: null,
   plansOnce: true,
   barMakers: 2,

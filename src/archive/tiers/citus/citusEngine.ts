@@ -17,11 +17,11 @@ const CITUS: Engine = {
       where l.instrument_id = b.instrument_id and l.source_id = b.source_id and l.delayed = b.delayed and l.date > b.date
     )
   )`,
-  firstQuote: ({ alias, when, quotes }) => `left join (
-    select w.place, min(q.observed_at) as observed_at from w join ${quotes} q
-      on q.instrument_id = w.instrument_id and q.source_id = w.source_id and q.observed_at ${when} w.observed_at
+  nextQuote: `left join (
+    select w.place, min(q.observed_at) as observed_at from w join quotes q
+      on q.instrument_id = w.instrument_id and q.source_id = w.source_id and q.observed_at > w.observed_at
     group by w.place
-  ) ${alias} on ${alias}.place = w.place`,
+  ) n on n.place = w.place`,
   nearFound: NEAR_FOUND,
   plansOnce: false,
   // The workers share the bars of one call, which locks all that are due.
