@@ -45,9 +45,9 @@ test.each(COMMANDS)(
 
     expect(words[0]).toBe(name);
     const program = await createProgram(capturedEdges().edges, () => undefined);
-    let command = program.commands.find((one) => one.name() === words.shift());
-    command = command?.commands.find((one) => one.name() === words[0]) ?? command;
-    expect(command?.parseOptions(words).unknown).toEqual([]);
+    const whole = program.commands.find((one) => one.name() === name);
+    const command = whole?.commands.find((one) => one.name() === words[1]) ?? whole;
+    expect(command?.parseOptions(words.slice(1)).unknown).toEqual([]);
     expect(stdout).not.toContain("default: false");
   },
 );
