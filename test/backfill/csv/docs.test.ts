@@ -5,13 +5,9 @@ import { backfillWorld } from "../world.ts";
 import { backfill, fileOf, letters, rows } from "./csvFiles.ts";
 
 /** The blocks of code of a language on the page. */
-function blocks(language: string): string[] {
-  const text = readFileSync(new URL("../../../docs/backfill-csv.md", import.meta.url), "utf8");
-  return [...text.matchAll(new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, "gsu"))].map(
-    ([, block = ""]) => block,
-  );
-}
-
+const PAGE = readFileSync(new URL("../../../docs/backfill-csv.md", import.meta.url), "utf8");
+const blocks = (language: string): string[] =>
+  [...PAGE.matchAll(new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, "gsu"))].map(([, block = ""]) => block);
 const [plain = "", vendors = ""] = blocks("csv");
 
 test("the file of the documentation is imported as it says", async () => {
