@@ -83,7 +83,7 @@ function putInPlace(draft, dist) {
 }
 
 /**
- * Makes `npx quotekeeper` work in a checkout: npm links the programs of dependencies into node_modules/.bin, but not a
+ * Makes `npx --no-install quotekeeper` work in a checkout: npm links the programs of dependencies into node_modules/.bin, but not a
  * package's own. Without the link npx would install the checkout into its cache first, slowly, and once for each path.
  */
 function linkBin(root) {

@@ -31,18 +31,18 @@ const HINTS = {
     WEB_TOKEN_MISSING:
       "Set QUOTEKEEPER_WEB_TOKEN (or QUOTEKEEPER_WEB_TOKEN_FILE), or leave QUOTEKEEPER_HTTP_HOST at 127.0.0.1.",
     WATCHLISTS_INVALID:
-      "Correct the file that --watchlists names: it lists ids, each with its symbols, as docs/serve-market.md shows.",
+      "Correct the file that --watchlists names: it lists ids, each with its symbols, as docs/serve.md shows.",
     BACKFILL_NOTHING:
       "Check the path or option that `quotekeeper backfill` was given; docs/backfill.md shows each kind.",
     BACKFILL_COLUMNS:
       "Give the columns the names of docs/columns.md, as docs/backfill-csv.md shows, or name a --map that does.",
     BACKFILL_MAP_INVALID:
-      "Correct the --map file named above: one SELECT over `input`, as docs/vendor-maps.md shows.",
+      "Correct the --map file named above: one SELECT over `input`, as docs/backfill-csv.md shows.",
     BACKFILL_YAML_PIECES:
       "They have a YAML map, which nothing reads since 0.9.0. Their rows stay in the archive: take them from it with `quotekeeper export`, import the export, and rebuild then.",
     BACKFILL_EXPORT_INVALID:
-      "Name the directory of a finished, unchanged export of the default tables; docs/backfill-export.md says what is imported from it.",
-    SWEEP_INVALID: "Correct the places named above; docs/sweep.md shows what a sweep can be given.",
+      "Name the directory of a finished, unchanged export of the default tables; docs/backfill.md says what is imported from it.",
+    SWEEP_INVALID: "Correct the places named above; docs/backfill.md shows what a sweep can be given.",
     USAGE: "See `quotekeeper --help`.",
     CALENDAR_DATE_INVALID: "Give an existing date as YYYY-MM-DD, not before 1990-01-01.",
     SCHEDULE_INVALID:
@@ -53,7 +53,7 @@ const HINTS = {
     SQL_WRONG:
       "Correct the statement; its dialect is DuckDB's. `show tables` lists what can be asked, `describe quotes` its columns.",
     SQL_REFUSED:
-      "`quotekeeper sql` reads the archive and does nothing else: docs/lake-sql.md lists what can be asked.",
+      "`quotekeeper sql` reads the archive and does nothing else: docs/lake.md lists what can be asked.",
   },
   /** A person has to act. */
   person: {
@@ -98,7 +98,7 @@ const HINTS = {
     DATABASE_POOLED:
       "Set DATABASE_URL to the address of the server itself, or of a pool in session mode (pgbouncer: pool_mode = session).",
     DATABASE_TLS_FAILED:
-      "Choose another sslmode in DATABASE_URL, or name the authority of the server's certificate with sslrootcert=FILE; docs/database-server.md explains each mode.",
+      "Choose another sslmode in DATABASE_URL, or name the authority of the server's certificate with sslrootcert=FILE; docs/databases.md explains each mode.",
     DATABASE_FAILED:
       "Either quotekeeper has a defect, or somebody changed its tables: report this message with its code. Answers stay in the journal.",
     DATABASE_OCCUPIED:
@@ -108,7 +108,7 @@ const HINTS = {
     DATABASE_RIGHTS_MISSING:
       "Ask an administrator to grant the missing right, or name a user in DATABASE_URL who has it. Answers stay in the journal until then.",
     DATABASE_STRANGERS:
-      "Find out who put it there. Drop it, or move it with `alter function ... set schema ...`, then run `revoke create on schema public from public`. Answers stay in the journal until then; docs/database-server.md explains it.",
+      "Find out who put it there. Drop it, or move it with `alter function ... set schema ...`, then run `revoke create on schema public from public`. Answers stay in the journal until then; docs/databases.md explains it.",
     DATABASE_NEWER: "Use the version of quotekeeper that migrated this database, or a newer one.",
     DATABASE_TOO_OLD:
       "Run `quotekeeper migrate` of the checkout 36b508f, then this one (docs/upgrade.md). Or load the journal into an empty database: `quotekeeper backfill --journal`.",
@@ -116,10 +116,10 @@ const HINTS = {
       "Use the release that this database was migrated with, or a newer one; files in migrations/ are never edited.",
     CHAIN_INVALID:
       "Make `percent` of the chain smaller or `step` larger, and check the last price of its underlying.",
-    JOURNAL_RECORD_TOO_LARGE: "The record was not written; docs/journal-format.md names the limits.",
+    JOURNAL_RECORD_TOO_LARGE: "The record was not written; docs/journal.md names the limits.",
     JOURNAL_CLOSED: "The record was not written, because the program was shutting down.",
     JOURNAL_DAMAGED:
-      "All other records are whole. `quotekeeper journal verify` lists what is damaged; docs/journal-damage.md says what may have caused it.",
+      "All other records are whole. `quotekeeper journal verify` lists what is damaged; docs/journal.md says what may have caused it.",
     JOURNAL_INCOMPLETE:
       "`quotekeeper journal verify` names these segments. Copy back those that are missing or changed, and move away those that do not belong there; confirm with `quotekeeper journal accept` what is gone for good.",
     JOURNAL_REMOVED:

@@ -4,6 +4,7 @@ import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "@jest/globals";
 import { fillFixture } from "../scripts/sql/fixture.ts";
+import { answer } from "../scripts/sql/page.ts";
 import { run } from "./cli/edges.ts";
 import { createTestClock } from "./support/clock.ts";
 import { freshDatabase } from "./support/database.ts";
@@ -83,6 +84,7 @@ function statementsOf(page: string): string[] {
 const statements = [...statementsOf("README.md"), ...statementsOf("docs/first-steps.md")];
 const { pool, url } = await freshDatabase();
 await fillFixture(pool);
+const firstAnswer = await answer(pool, statements[0] ?? "");
 // An answer of the simulated service at 22:50 UTC, through journal and loader.
 await run(
   ["poll", "--symbols", "AAPL"],
@@ -92,6 +94,12 @@ await run(
 
 test("the README asks three questions, and first steps two more", () => {
   expect(["README.md", "docs/first-steps.md"].map((page) => statementsOf(page).length)).toEqual([3, 2]);
+});
+
+test("the README shows the made-up archive's answer to its first question", () => {
+  const [, shown = ""] = /^```text\n([^]*?)^```/m.exec(readFileSync(join(ROOT, "README.md"), "utf8")) ?? [];
+
+  expect(shown).toBe(firstAnswer);
 });
 
 test("the newest release's changes fit on one screen, and say whom they concern", () => {

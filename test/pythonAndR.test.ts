@@ -58,7 +58,7 @@ beforeAll(async () => {
   await fillFixture(database.pool);
   dir = tempDir();
   // The page's own commands.
-  for (const [, line = ""] of page.matchAll(/^npx quotekeeper (export .+)$/gm)) {
+  for (const [, line = ""] of page.matchAll(/^quotekeeper (export .+)$/gm)) {
     const argv = line.split(" ").map((word) => (word.startsWith("year") ? join(dir, word) : word));
     const { exitCode, stderr } = await run(argv, { DATABASE_URL: database.url });
     expect([exitCode, stderr]).toEqual([0, expect.anything()]);

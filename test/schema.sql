@@ -14,8 +14,8 @@ create table accounts (
 );
 comment on column accounts.id is 'Number of the account; 1 is default. Origin: the program.';
 comment on column accounts.name is 'Its name. Origin: accounts.yaml.';
-comment on column accounts.call_limit is 'Calls in a window of window_ms; NULL: no collector has said it. Origin: QUOTES_LIMIT, accounts.yaml or the service.';
-comment on column accounts.window_ms is 'Length of the window in ms; NULL: no collector has said it. Origin: QUOTES_LIMIT_WINDOW_MS or accounts.yaml.';
+comment on column accounts.call_limit is 'Calls in a window of window_ms. Origin: QUOTES_LIMIT, accounts.yaml or the service.';
+comment on column accounts.window_ms is 'Length of the window in ms. Origin: QUOTES_LIMIT_WINDOW_MS or accounts.yaml.';
 comment on column accounts.wanted is 'What the operator has said last: active or drained; NULL: nothing. Origin: quotekeeper accounts resume and drain.';
 comment on column accounts.state is 'What is so, as its collector has said last; NULL: none has. Origin: the program.';
 comment on table accounts is 'Who polls, by the names in the journal. An account without a name is default. No secrets: these stay on the machines.';
@@ -25,7 +25,7 @@ create table archive_identity (
   constraint archive_identity_pkey PRIMARY KEY (id)
 );
 comment on column archive_identity.id is 'A UUID by chance. Origin: the program.';
-comment on table archive_identity is 'One row: a name of chance, which tells this archive from others. A lake is of one archive.';
+comment on table archive_identity is 'One row: the archive''s name.';
 
 create table archive_lake (
   id uuid not null,
@@ -67,9 +67,9 @@ comment on column backfills.asked is 'What was asked for, without secrets. Origi
 comment on column backfills.digest is 'SHA-256 of kind and asked: what makes two runs the same backfill. Origin: the program.';
 comment on column backfills.began_empty is 'Whether the ledger held no slot when it began: then it restores, and fills nothing. Origin: the program.';
 comment on column backfills.started_at is 'When it began. UTC. Origin: the program.';
-comment on column backfills.finished_at is 'When it ended; NULL: it has not, or was ended in its midst. UTC. Origin: the program.';
+comment on column backfills.finished_at is 'When it ended; NULL: not yet. UTC. Origin: the program.';
 comment on column backfills.report is 'What it has done so far, in counts. Origin: the program.';
-comment on table backfills is 'One row for each backfill. One that was ended in its midst goes on when the same is asked again.';
+comment on table backfills is 'One row for each backfill.';
 
 create table calendar_days (
   date date not null,
@@ -82,8 +82,8 @@ create table calendar_days (
 comment on column calendar_days.date is 'The exchange''s date, New York. Origin: calendar.yaml.';
 comment on column calendar_days.kind is 'closed: no session; early: one that ends at close; regular: 09:30 to 16:00. Origin: calendar.yaml.';
 comment on column calendar_days.close is 'When an early session ends, HH:MM in New York; NULL: 13:00. Origin: calendar.yaml.';
-comment on column calendar_days.reason is 'Why, in the operator''s words; NULL: not said. Origin: calendar.yaml.';
-comment on table calendar_days is 'Days on which the exchange differs from the program''s rules, as jobs/calendar.yaml said when a command read it last. sessions follow.';
+comment on column calendar_days.reason is 'Why, in the operator''s words. Origin: calendar.yaml.';
+comment on table calendar_days is 'Days that jobs/calendar.yaml changes; sessions follow.';
 
 create table clock_steps (
   moved_at timestamp with time zone not null,
@@ -92,10 +92,10 @@ create table clock_steps (
   constraint clock_steps_pkey PRIMARY KEY (moved_at, kind, step_ms),
   constraint clock_steps_kind_check CHECK (kind = ANY (ARRAY['set_back'::text, 'set_forward'::text, 'slept'::text, 'stopped'::text]))
 );
-comment on column clock_steps.moved_at is 'What the clock said when it was noticed, within seconds after the step; before the step it said moved_at - step_ms. UTC. Origin: the program.';
-comment on column clock_steps.step_ms is 'By how many ms the clock was set, below 0: back; or for how long the machine slept, or the program could not run. Origin: the program.';
+comment on column clock_steps.moved_at is 'The clock when it was noticed, within seconds; before the step it said moved_at - step_ms. UTC. Origin: the program.';
+comment on column clock_steps.step_ms is 'By how many ms the clock was set, below 0: back; or how many it slept or stood still. Origin: the program.';
 comment on column clock_steps.kind is 'set_back or set_forward: the clock was set; slept: the machine was asleep; stopped: the program could not run. Origin: the program.';
-comment on table clock_steps is 'What was amiss with the clock of the machine that collects: it was set back or set forward, the machine slept, or the program could not run (stopped).';
+comment on table clock_steps is 'The collector''s clock was set, its machine slept, or the program could not run.';
 
 create table collectors (
   id uuid not null,
@@ -120,15 +120,15 @@ create table collectors (
   constraint collectors_number_key UNIQUE (number)
 );
 comment on column collectors.id is 'Stands in the data directory: a collector is the same after a restart. Origin: the program.';
-comment on column collectors.number is 'What its receive times, in microseconds, leave as the rest by 256: so no two collectors give an answer the same one. Origin: the program.';
+comment on column collectors.number is 'The rest of its receive times, in microseconds, by 256: no two collectors share one. Origin: the program.';
 comment on column collectors.name is 'Its name, which no other collector has. Origin: the program.';
 comment on column collectors.run is 'The run of its process, by a name of chance. Origin: the program.';
 comment on column collectors.pid is 'Number of its process. Origin: the operating system.';
 comment on column collectors.host is 'Name of its machine. Origin: the operating system.';
 comment on column collectors.version is 'Version of the program. Origin: the program.';
-comment on column collectors.started_at is 'When its run began, by the database''s clock. UTC. Origin: the program.';
-comment on column collectors.seen_at is 'When it told of itself last, by the database''s clock. UTC. Origin: the program.';
-comment on column collectors.beat is 'Counts what it has told. Whoever waits for it to die looks at this, on a clock of its own. Origin: the program.';
+comment on column collectors.started_at is 'When its run began. UTC. Origin: the program.';
+comment on column collectors.seen_at is 'When it told of itself last. UTC. Origin: the program.';
+comment on column collectors.beat is 'Counts what it has told. Origin: the program.';
 comment on column collectors.stopped is 'Whether it has said that it ends. Origin: the program.';
 comment on column collectors.jobs_digest is 'A digest of its job files and accounts: all collectors have the same. Origin: the program.';
 comment on column collectors.files is 'The digests of these one by one, to say what differs. No secrets. Origin: the program.';
@@ -151,10 +151,10 @@ comment on column dead_letters.observed_at is 'observed_at of the answer; of a n
 comment on column dead_letters.source_id is 'Where it comes from: sources.id. Origin: the program.';
 comment on column dead_letters.ordinal is 'Number of the dead letter within its answer, from 0. Origin: the program.';
 comment on column dead_letters.instrument is 'Name of the instrument, as in misses; NULL: it could not be told. Origin: the program.';
-comment on column dead_letters.reason is 'malformed: not to be read; not_asked: of an instrument nobody asked for; answered_twice: its answer or file has other values of it, and neither is stored; odd_field: one field could not be read and is NULL; refused_by_database: the database did not take it. Origin: the program.';
+comment on column dead_letters.reason is 'malformed: unreadable; not_asked: nobody asked for it; answered_twice: two contradicting values, neither stored; odd_field: one field is NULL; refused_by_database. Origin: the program.';
 comment on column dead_letters.detail is 'What was wrong, in a sentence. Origin: the program.';
 comment on column dead_letters.fragment is 'The piece of the answer, cut where it is long; NULL: there is none. Origin: the answer.';
-comment on table dead_letters is 'What arrived and could not be stored as a row. The whole answer is in the journal.';
+comment on table dead_letters is 'What arrived and could not be stored as a row.';
 
 create table derived_closes (
   instrument_id integer not null,
@@ -185,12 +185,12 @@ create table dividends (
   yield numeric,
   constraint dividends_pkey PRIMARY KEY (instrument_id, observed_at, source_id)
 );
-comment on column dividends.observed_at is 'When the answer with the quote had arrived, UTC, in microseconds; of an import the time that the file gives. The service sends no time of a quote. Origin: the program.';
+comment on column dividends.observed_at is 'When the answer had arrived, UTC, in microseconds; of an import the file''s time. Origin: the program.';
 comment on column dividends.instrument_id is 'What is quoted: instruments.id. Origin: the program.';
 comment on column dividends.source_id is 'Where it comes from: sources.id. Origin: the program.';
-comment on column dividends.ex_date is 'First date on which the share trades without the dividend, New York; NULL: not sent. Origin: exdate of dividenddata.';
-comment on column dividends.amount is 'Dividend, in dollars per share; NULL: not sent; 0 beside an old ex_date: no dividend. Origin: amt of dividenddata.';
-comment on column dividends.yield is 'Dividend yield, as sent; the service does not say whether it is a ratio or in percent. NULL: not sent, or sent as 4.9E-324, which means "no dividend". Origin: yield of dividenddata.';
+comment on column dividends.ex_date is 'First date without the dividend, New York. Origin: exdate of dividenddata.';
+comment on column dividends.amount is 'Dividend, in dollars per share; 0 beside an old ex_date: no dividend. Origin: amt of dividenddata.';
+comment on column dividends.yield is 'Dividend yield, as sent, a ratio or in percent; sent as 4.9E-324 (no dividend): NULL. Origin: yield of dividenddata.';
 comment on table dividends is 'A row when a dividend is first seen, or differs from the last one.';
 
 create table dropped_days (
@@ -201,7 +201,7 @@ create table dropped_days (
 );
 comment on column dropped_days.date is 'The date, New York. Origin: the program.';
 comment on column dropped_days.dropped_at is 'When the quotes were dropped. UTC. Origin: the program.';
-comment on column dropped_days.files is 'The lake''s files that have these quotes: for each the table, the path in the lake, the revision, the bytes and the SHA-256. NULL: dropped by a release that did not say; the next `quotekeeper lake` does. Origin: the program.';
+comment on column dropped_days.files is 'The lake''s files that have these quotes: table, path, revision, bytes, SHA-256. NULL: dropped by an earlier release. Origin: the program.';
 comment on table dropped_days is 'Exchange dates of which quotes and extended quotes were dropped: the lake has all of them.';
 
 create table due_sets (
@@ -231,7 +231,7 @@ comment on column epochs.jobs_digest is 'Digest of the job files and accounts it
 comment on column epochs.accounts is 'The accounts that share the jobs, by name. Origin: the program.';
 comment on column epochs.prices is 'The prices that chains were expanded by: {"date": exchange date, "of": {symbol: price}}. Origin: the program.';
 comment on column epochs.proposed_by is 'The collector that wrote it. Origin: the program.';
-comment on table epochs is 'What all collectors go by, from the first slot at from_at or later on: else an instrument would be two accounts'' or none''s.';
+comment on table epochs is 'What all collectors go by, from the first slot at from_at on.';
 
 create table extended_quotes (
   observed_at timestamp with time zone not null,
@@ -265,35 +265,35 @@ create table extended_quotes (
   greeks_at timestamp with time zone,
   constraint extended_quotes_pkey PRIMARY KEY (instrument_id, observed_at, source_id)
 );
-comment on column extended_quotes.observed_at is 'When the answer with the quote had arrived, UTC, in microseconds; of an import the time that the file gives. The service sends no time of a quote. Origin: the program.';
+comment on column extended_quotes.observed_at is 'When the answer had arrived, UTC, in microseconds; of an import the file''s time. Origin: the program.';
 comment on column extended_quotes.instrument_id is 'What is quoted: instruments.id. Origin: the program.';
 comment on column extended_quotes.source_id is 'Where it comes from: sources.id. Origin: the program.';
-comment on column extended_quotes.bid_size is 'Size at the bid, as sent: shares, of an option contracts; imported rows have what their file says, which before 2025-11-03 was often lots of 100. NULL: not sent. Origin: bidsize of extendedquote.';
-comment on column extended_quotes.ask_size is 'Size at the ask, as sent: shares, of an option contracts; imported rows have what their file says, which before 2025-11-03 was often lots of 100. NULL: not sent. Origin: asksize of extendedquote.';
-comment on column extended_quotes.open is 'Opening price, in dollars per share; NULL: not sent. Origin: openprice of extendedquote.';
-comment on column extended_quotes.high is 'Highest price of the session so far, in dollars per share; NULL: not sent. Origin: highprice of extendedquote.';
-comment on column extended_quotes.low is 'Lowest price of the session so far, in dollars per share; NULL: not sent. Origin: lowprice of extendedquote.';
-comment on column extended_quotes.previous_close is 'Close of the session before, in dollars per share; NULL: not sent. Origin: prevclose of extendedquote.';
-comment on column extended_quotes.volume is 'Shares traded, of an option contracts; NULL: not sent. The bars take it for the sum of the day so far. Origin: volume of extendedquote.';
-comment on column extended_quotes.session_volume is 'Shares traded in the session; the service does not say how that differs from volume. NULL: not sent, as for options. Origin: sessionvolume of extendedquote.';
-comment on column extended_quotes.earnings_per_share is 'Earnings per share, in dollars, below 0 for a loss; NULL: not sent, as for options. Origin: earningspershare of extendedquote.';
-comment on column extended_quotes.pe_ratio is 'Price by earnings, a ratio; NULL: not sent, as for options. Origin: priceearningsratio of extendedquote.';
-comment on column extended_quotes.high_52_week is 'Highest price of 52 weeks, in dollars per share; NULL: not sent, as for options. Origin: high52price of extendedquote.';
-comment on column extended_quotes.low_52_week is 'Lowest price of 52 weeks, in dollars per share; NULL: not sent, as for options. Origin: low52price of extendedquote.';
-comment on column extended_quotes.contract_high is 'Of an option: its highest price, in dollars per share; the service does not say since when. Else NULL. Origin: contracthigh of extendedquote.';
-comment on column extended_quotes.contract_low is 'Of an option: its lowest price, in dollars per share; the service does not say since when. Else NULL. Origin: contractlow of extendedquote.';
-comment on column extended_quotes.contract_size is 'Of an option: units of the underlying in one contract; else NULL. Origin: contractsize of extendedquote.';
-comment on column extended_quotes.delta is 'Of an option: change of its price in dollars when the underlying rises by 1 dollar; else NULL. Origin: delta of extendedquote, or of greeks where that is missing.';
-comment on column extended_quotes.open_interest is 'Of an option: contracts that are open, mostly of the session before; NULL: not said. Origin: open_interest of tradier.';
-comment on column extended_quotes.average_volume is 'Shares traded on an average day, of an option contracts; the service does not say of which days. NULL: not said. Origin: average_volume of tradier.';
-comment on column extended_quotes.implied_volatility is 'Of an option: volatility that the service reckons from the middle of bid and ask, a year''s as a fraction: 0.2 is 20 %; NULL: not said. Origin: mid_iv of greeks of tradier.';
-comment on column extended_quotes.bid_iv is 'Of an option: volatility that the service reckons from the bid, a year''s as a fraction: 0.2 is 20 %; NULL: not said. Origin: bid_iv of greeks of tradier.';
-comment on column extended_quotes.ask_iv is 'Of an option: volatility that the service reckons from the ask, a year''s as a fraction: 0.2 is 20 %; NULL: not said. Origin: ask_iv of greeks of tradier.';
-comment on column extended_quotes.gamma is 'Of an option: change of delta when the underlying rises by 1 dollar, as the service reckons it; NULL: not said. Origin: gamma of greeks of tradier.';
-comment on column extended_quotes.theta is 'Of an option: change of its price in dollars in a day, as the service reckons it; NULL: not said. Origin: theta of greeks of tradier.';
-comment on column extended_quotes.vega is 'Of an option: change of its price in dollars when the volatility rises by 0.01, as the service reckons it; NULL: not said. Origin: vega of greeks of tradier.';
-comment on column extended_quotes.rho is 'Of an option: change of its price in dollars when the interest rate rises by 0.01, as the service reckons it; NULL: not said. Origin: rho of greeks of tradier.';
-comment on column extended_quotes.greeks_at is 'When the service reckoned volatilities and greeks, UTC; NULL: not said. Origin: updated_at of greeks of tradier.';
+comment on column extended_quotes.bid_size is 'Size at the bid, as sent: shares, of an option contracts; of an import what the file says, before 2025-11-03 often lots of 100. Origin: bidsize of extendedquote.';
+comment on column extended_quotes.ask_size is 'Size at the ask, as bid_size: shares, of an option contracts. Origin: asksize of extendedquote.';
+comment on column extended_quotes.open is 'Opening price, in dollars per share. Origin: openprice of extendedquote.';
+comment on column extended_quotes.high is 'Highest price of the session so far, in dollars per share. Origin: highprice of extendedquote.';
+comment on column extended_quotes.low is 'Lowest price of the session so far, in dollars per share. Origin: lowprice of extendedquote.';
+comment on column extended_quotes.previous_close is 'Close of the session before, in dollars per share. Origin: prevclose of extendedquote.';
+comment on column extended_quotes.volume is 'Shares traded, of an option contracts. It is the sum of the day so far. Origin: volume of extendedquote.';
+comment on column extended_quotes.session_volume is 'Shares traded in the session; the service does not say how that differs from volume. None for options. Origin: sessionvolume of extendedquote.';
+comment on column extended_quotes.earnings_per_share is 'Earnings per share, in dollars, below 0 for a loss; none for options. Origin: earningspershare of extendedquote.';
+comment on column extended_quotes.pe_ratio is 'Price by earnings, a ratio; none for options. Origin: priceearningsratio of extendedquote.';
+comment on column extended_quotes.high_52_week is 'Highest price of 52 weeks, in dollars per share; none for options. Origin: high52price of extendedquote.';
+comment on column extended_quotes.low_52_week is 'Lowest price of 52 weeks, in dollars per share; none for options. Origin: low52price of extendedquote.';
+comment on column extended_quotes.contract_high is 'Of an option: its highest price, in dollars per share. Origin: contracthigh of extendedquote.';
+comment on column extended_quotes.contract_low is 'Of an option: its lowest price, in dollars per share. Origin: contractlow of extendedquote.';
+comment on column extended_quotes.contract_size is 'Of an option: units of the underlying in one contract. Origin: contractsize of extendedquote.';
+comment on column extended_quotes.delta is 'Of an option: change of its price in dollars when the underlying rises by 1 dollar. Origin: delta of extendedquote, or of greeks where that is missing.';
+comment on column extended_quotes.open_interest is 'Of an option: contracts that are open, mostly of the session before. Origin: open_interest of tradier.';
+comment on column extended_quotes.average_volume is 'Shares traded on an average day, of an option contracts; the service does not say of which days. Origin: average_volume of tradier.';
+comment on column extended_quotes.implied_volatility is 'Of an option: volatility by the service at the middle of bid and ask, a year''s: 0.2 is 20 %. Origin: mid_iv of greeks of tradier.';
+comment on column extended_quotes.bid_iv is 'Of an option: volatility by the service at the bid, a year''s: 0.2 is 20 %. Origin: bid_iv of greeks of tradier.';
+comment on column extended_quotes.ask_iv is 'Of an option: volatility by the service at the ask, a year''s: 0.2 is 20 %. Origin: ask_iv of greeks of tradier.';
+comment on column extended_quotes.gamma is 'Of an option: change of delta when the underlying rises by 1 dollar, by the service. Origin: gamma of greeks of tradier.';
+comment on column extended_quotes.theta is 'Of an option: change of its price in dollars in a day, by the service. Origin: theta of greeks of tradier.';
+comment on column extended_quotes.vega is 'Of an option: change of its price in dollars when the volatility rises by 0.01, by the service. Origin: vega of greeks of tradier.';
+comment on column extended_quotes.rho is 'Of an option: change of its price in dollars when the interest rate rises by 0.01, by the service. Origin: rho of greeks of tradier.';
+comment on column extended_quotes.greeks_at is 'When the service reckoned volatilities and greeks, UTC. Origin: updated_at of greeks of tradier.';
 comment on table extended_quotes is 'The other fields of the quotes, under the same key.';
 
 create table fills (
@@ -314,7 +314,7 @@ create table fills (
 CREATE INDEX fills_slot_at ON fills USING btree (slot_at);
 comment on column fills.job is 'Name of the job. Origin: the job file.';
 comment on column fills.slot_at is 'When the job was due. UTC. Origin: schedule of the job.';
-comment on column fills.source_id is 'Which market was polled: sources.id; 1 is an account''s, whatever service it is of. Origin: the program.';
+comment on column fills.source_id is 'Which market was polled: sources.id; 1 is an account''s. Origin: the program.';
 comment on column fills.instrument is 'AAPL, or AAPL:2026-12-18:CALL:150. Origin: the program.';
 comment on column fills.reason is 'Why it was missed before. Origin: misses.reason.';
 comment on column fills.observed_at is 'The quote that fills it. UTC. Origin: quotes.observed_at.';
@@ -352,19 +352,19 @@ CREATE INDEX instruments_contracts ON instruments USING btree (COALESCE(root, sy
 CREATE INDEX instruments_securities ON instruments USING btree (symbol) WHERE (option_type IS NULL);
 CREATE INDEX instruments_symbol ON instruments USING btree (symbol);
 comment on column instruments.id is 'Number of the instrument. Origin: the program.';
-comment on column instruments.security_type is 'Kind of security, such as CS (common stock) or OPT (option). Where it was never sent: CS for an underlying, else UNKNOWN. Origin: sectyp of instrument.';
+comment on column instruments.security_type is 'Kind of security, such as CS (common stock) or OPT (option); never sent: CS for an underlying, else UNKNOWN. Origin: sectyp of instrument.';
 comment on column instruments.symbol is 'Symbol; of an option that of its underlying. Origin: sym of instrument or underlying.';
 comment on column instruments.exchange is 'Code of the exchange, such as NSD or CMP, as sent last; NULL: never sent. Origin: exch of instrument or underlying.';
 comment on column instruments.description is 'Name for people, as sent last; NULL: never sent. Origin: desc of instrument or underlying.';
-comment on column instruments.underlying_id is 'Of an option: instruments.id of its underlying, whichever of the two was there first; NULL: the archive has none. Else NULL. Origin: the program.';
-comment on column instruments.expiration is 'Of an option: the date on which it expires, New York; else NULL. Origin: matdt of instrument.';
-comment on column instruments.option_type is 'Of an option: CALL or PUT; else NULL. Origin: putcall of instrument, 1 is CALL and 0 PUT.';
-comment on column instruments.strike is 'Of an option: its strike price, in dollars for one share of the underlying; else NULL. Origin: strkpx of instrument.';
+comment on column instruments.underlying_id is 'Of an option: instruments.id of its underlying; NULL: the archive has none. Origin: the program.';
+comment on column instruments.expiration is 'Of an option: the date on which it expires, New York. Origin: matdt of instrument.';
+comment on column instruments.option_type is 'Of an option: CALL or PUT. Origin: putcall of instrument, 1 is CALL and 0 PUT.';
+comment on column instruments.strike is 'Of an option: its strike price, in dollars for one share of the underlying. Origin: strkpx of instrument.';
 comment on column instruments.contract_size is 'Of an option: units of the underlying in one contract, as sent last; NULL: never sent. Origin: contractsize of extendedquote.';
 comment on column instruments.first_seen_at is 'observed_at of its oldest quote. UTC. Origin: the program.';
 comment on column instruments.last_seen_at is 'observed_at of its newest quote. UTC. Origin: the program.';
-comment on column instruments.type_assumed is 'Whether security_type is only assumed: of an underlying that came with its options, of a file without types. The first answer that says the type sets it. Origin: the program.';
-comment on column instruments.root is 'Of an option: the root of its OCC symbol where that is another than the underlying''s, such as SPXW of SPX; else NULL. Origin: an OCC symbol, sym of instrument beside underlying, or a column of an imported file.';
+comment on column instruments.type_assumed is 'Whether security_type is assumed, until an answer says it. Origin: the program.';
+comment on column instruments.root is 'Of an option: the root of its OCC symbol where it is not the underlying''s, such as SPXW of SPX. Origin: an OCC symbol, sym of instrument beside underlying, or a column of an imported file.';
 comment on column instruments.exchange_at is 'When exchange was said last, UTC; NULL: at last_seen_at, or never. Origin: the program.';
 comment on column instruments.description_at is 'When description was said last, UTC; NULL: at last_seen_at, or never. Origin: the program.';
 comment on column instruments.contract_size_at is 'When contract_size was said last, UTC; NULL: at last_seen_at, or never. Origin: the program.';
@@ -396,20 +396,20 @@ comment on column intraday_bars.bar_at is 'When the bar begins. UTC. Origin: the
 comment on column intraday_bars.date is 'The exchange''s date, New York. Origin: the program.';
 comment on column intraday_bars.instrument_id is 'What is quoted: instruments.id. Origin: the program.';
 comment on column intraday_bars.source_id is 'Where it comes from: sources.id. Origin: the program.';
-comment on column intraday_bars.minutes is 'Length of the bar in minutes: 5 or 60. Origin: the program.';
+comment on column intraday_bars.minutes is 'Minutes of the bar: 5 or 60. Origin: the program.';
 comment on column intraday_bars.delayed is 'Whether it is of delayed quotes; false: of real-time ones. Origin: quotes.delayed.';
-comment on column intraday_bars.session is 'Part of the session: pre, regular, post, or closed for all other time; of the simulated market always regular. Origin: sessions.';
+comment on column intraday_bars.session is 'Part of the session: pre, regular, post, or closed; of the simulated market regular. Origin: sessions.';
 comment on column intraday_bars.spread_count is 'How many quotes have a bid and an ask above 0. Origin: the program.';
 comment on column intraday_bars.quote_count is 'How many quotes it is made of. Origin: the program.';
-comment on column intraday_bars.volume is 'Shares traded on the date, of an option contracts: the last number shown in the bar; NULL: none. Origin: extended_quotes.volume.';
-comment on column intraday_bars.volume_before is 'The last number shown earlier on that date, or the first one of the bar where there is none; NULL: none. Shares, of an option contracts. Origin: extended_quotes.volume.';
-comment on column intraday_bars.open is 'First price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
-comment on column intraday_bars.high is 'Highest price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
-comment on column intraday_bars.low is 'Lowest price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
-comment on column intraday_bars.close is 'Last price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
-comment on column intraday_bars.spread_sum is 'Sum of ask less bid, in dollars per share, of the quotes in which both are above 0. Origin: quotes.ask and quotes.bid.';
-comment on column intraday_bars.log_return is 'Of five minutes: natural logarithm of close by the close before it on that date, a number without unit, to 12 places; NULL where that is of another session. Origin: quotes.last.';
-comment on table intraday_bars is 'Bars that end by session_bars.bars_to. What is newer, a quarter of an hour at most, is read from the rows; so are all bars of a contract on dates with two quotes in five minutes or fewer.';
+comment on column intraday_bars.volume is 'Shares traded on the date, of an option contracts: the last number shown in the bar. Origin: extended_quotes.volume.';
+comment on column intraday_bars.volume_before is 'The last number shown earlier on that date, else the first of the bar. Shares, of an option contracts. Origin: extended_quotes.volume.';
+comment on column intraday_bars.open is 'First price above 0, in dollars per share. Origin: quotes.last.';
+comment on column intraday_bars.high is 'Highest price above 0, in dollars per share. Origin: quotes.last.';
+comment on column intraday_bars.low is 'Lowest price above 0, in dollars per share. Origin: quotes.last.';
+comment on column intraday_bars.close is 'Last price above 0, in dollars per share. Origin: quotes.last.';
+comment on column intraday_bars.spread_sum is 'Sum of ask less bid, in dollars per share, where both are above 0. Origin: quotes.ask and quotes.bid.';
+comment on column intraday_bars.log_return is 'Of five minutes: natural logarithm of close by the close before it in the session, a number without unit. Origin: quotes.last.';
+comment on table intraday_bars is 'Bars that end by session_bars.bars_to; newer ones, and those of a contract''s dates with two quotes in five minutes or fewer, are read from the rows.';
 
 create table journal_positions (
   segment text not null,
@@ -447,10 +447,10 @@ create table lease_history (
 );
 comment on column lease_history.account_id is 'The account: accounts.id. Origin: the program.';
 comment on column lease_history.fence is 'Number of the holder among all that the account has had. Origin: leases.fence.';
-comment on column lease_history.taken_at is 'When it was taken, by the database''s clock. UTC. Origin: the program.';
+comment on column lease_history.taken_at is 'When it was taken. UTC. Origin: the program.';
 comment on column lease_history.holder is 'Who took it: collectors.id. Origin: the program.';
 comment on column lease_history.collector is 'The name of who took it. Origin: collectors.name.';
-comment on column lease_history.how is 'new: nobody had it; released: it was given back; restarted: the run before on the same data directory was dead; expired: its holder was not heard of. Origin: the program.';
+comment on column lease_history.how is 'new, released, restarted (the run before on the data directory was dead) or expired. Origin: the program.';
 comment on column lease_history.previous is 'The name of who had it before; NULL: nobody, or a collector that is forgotten. Origin: collectors.name.';
 comment on table lease_history is 'Who took each account when, and from whom.';
 
@@ -472,13 +472,13 @@ comment on column leases.account_id is 'The account: accounts.id. Origin: the pr
 comment on column leases.fence is 'Counts the holders: who renews with an older number has lost it. Origin: the program.';
 comment on column leases.holder is 'The collector that calls it: collectors.id. Origin: the program.';
 comment on column leases.run is 'The run of that collector''s process. Origin: collectors.run.';
-comment on column leases.beat is 'Counts the renewals. A jump of the database''s clock takes nothing from a holder whose beat goes on. Origin: the program.';
-comment on column leases.granted_at is 'When the holder took it, by the database''s clock. UTC. Origin: the program.';
-comment on column leases.renewed_at is 'When the holder renewed it last, by the database''s clock. UTC. Origin: the program.';
-comment on column leases.expires_at is 'Until when it holds if nobody renews it, by the database''s clock. UTC. Origin: the program.';
+comment on column leases.beat is 'Counts the renewals. Origin: the program.';
+comment on column leases.granted_at is 'When the holder took it. UTC. Origin: the program.';
+comment on column leases.renewed_at is 'When the holder renewed it last. UTC. Origin: the program.';
+comment on column leases.expires_at is 'Until when it holds if nobody renews it. UTC. Origin: the program.';
 comment on column leases.released is 'Whether the holder has given it back. Origin: the program.';
 comment on column leases.governor is 'What the holder knows of the account''s budget, for whoever comes after it. Origin: the program.';
-comment on table leases is 'Which collector calls an account. It renews this every 2 seconds; what was not renewed for 7 seconds another one takes.';
+comment on table leases is 'Which collector calls an account. It is renewed every 2 seconds, and taken by another after 7 without.';
 
 create table migration_lock (
 
@@ -498,7 +498,7 @@ create table misses (
 CREATE INDEX misses_slot_at ON misses USING btree (slot_at);
 comment on column misses.job is 'Name of the job. Origin: the job file.';
 comment on column misses.slot_at is 'When the job was due. UTC. Origin: schedule of the job.';
-comment on column misses.source_id is 'Which market was polled: sources.id; 1 is an account''s, whatever service it is of. Origin: the program.';
+comment on column misses.source_id is 'Which market was polled: sources.id; 1 is an account''s. Origin: the program.';
 comment on column misses.instrument is 'AAPL, AAPL:2026-12-18:CALL:150, or * for all that was due (long downtime). Origin: the program.';
 comment on column misses.reason is 'Why: closed, budget, overrun, refused, unknown_symbol, absent_from_answer, malformed, transport, unauthorized, login or down; the glossary explains them. Origin: the program.';
 comment on column misses.account_id is 'The account whose share it is: accounts.id. slots has a row for the share of each account: add them up. Origin: the program.';
@@ -519,7 +519,7 @@ create table open_slots (
 );
 comment on column open_slots.job is 'Name of the job. Origin: the job file.';
 comment on column open_slots.slot_at is 'When the job was due. UTC. Origin: schedule of the job.';
-comment on column open_slots.source_id is 'Which market was polled: sources.id; 1 is an account''s, whatever service it is of. Origin: the program.';
+comment on column open_slots.source_id is 'Which market was polled: sources.id; 1 is an account''s. Origin: the program.';
 comment on column open_slots.ends_at is 'When the slot is over; NULL: no other one comes. UTC. Origin: schedule of the job.';
 comment on column open_slots.due_set_id is 'Which instruments were due: due_sets.id. Origin: the program.';
 comment on column open_slots.run is 'The run of the collector that opened it. Origin: the program.';
@@ -540,17 +540,17 @@ create table quotes (
   traded_at timestamp with time zone,
   constraint quotes_pkey PRIMARY KEY (instrument_id, observed_at, source_id)
 );
-comment on column quotes.observed_at is 'When the answer with the quote had arrived, UTC, in microseconds; of an import the time that the file gives. The service sends no time of a quote. Origin: the program.';
+comment on column quotes.observed_at is 'When the answer had arrived, UTC, in microseconds; of an import the file''s time. Origin: the program.';
 comment on column quotes.instrument_id is 'What is quoted: instruments.id. Origin: the program.';
 comment on column quotes.source_id is 'Where it comes from: sources.id. Origin: the program.';
-comment on column quotes.delayed is 'Whether delayed quotes were asked for; false: real-time ones. It tells no rows apart: an instrument has one row of a source at an instant. Origin: parameter delayed of the call.';
-comment on column quotes.bid is 'Bid, in dollars per share, of an option per share of its underlying; NULL: not sent; 0: sent so, as after hours, and means that nobody bids. Origin: bidprice of quote or undlyquote.';
-comment on column quotes.ask is 'Ask, in dollars per share, of an option per share of its underlying; NULL: not sent; 0: sent so, as after hours, and means that nobody asks. Origin: askprice of quote or undlyquote.';
-comment on column quotes.last is 'Price of the last trade, in dollars per share, of an option per share of its underlying; NULL: not sent; 0: sent so, and no trade. Origin: lastprice of quote or undlyquote.';
-comment on column quotes.change is 'By how much the price has changed, in dollars per share; below 0 when it fell; NULL: not sent. The service does not say since when; in all known answers since previous_close. Origin: change of quote or undlyquote.';
-comment on column quotes.pct_change is 'By how much the price has changed, in percent: 1.5 is 1.5 %; below 0 when it fell; NULL: not sent. Origin: pctchange of quote or undlyquote.';
-comment on column quotes.quoted_at is 'When bid and ask were made, as the service says it, UTC: the later of the two; NULL: not said, as by the specification''s service. Origin: bid_date and ask_date of tradier.';
-comment on column quotes.traded_at is 'When the last trade was made, as the service says it, UTC; NULL: not said, or never. Origin: trade_date of tradier.';
+comment on column quotes.delayed is 'Whether the quote is a delayed one; false: real-time. It tells no rows apart. Origin: parameter delayed of the call.';
+comment on column quotes.bid is 'Bid, in dollars per share; 0: nobody bids, as after hours. Origin: bidprice of quote or undlyquote.';
+comment on column quotes.ask is 'Ask, in dollars per share; 0: nobody asks, as after hours. Origin: askprice of quote or undlyquote.';
+comment on column quotes.last is 'Price of the last trade, in dollars per share; 0: no trade. Origin: lastprice of quote or undlyquote.';
+comment on column quotes.change is 'Change of the price, in dollars per share, in all known answers since previous_close. Origin: change of quote or undlyquote.';
+comment on column quotes.pct_change is 'Change of the price, in percent: 1.5 is 1.5 %. Origin: pctchange of quote or undlyquote.';
+comment on column quotes.quoted_at is 'When bid and ask were made, UTC: the later of the two. Origin: bid_date and ask_date of tradier.';
+comment on column quotes.traded_at is 'When the last trade was made, UTC; NULL also: never. Origin: trade_date of tradier.';
 comment on table quotes is 'What each answer says of an instrument''s prices. A field that could not be read is NULL too, and in dead_letters.';
 
 create table responses (
@@ -575,20 +575,20 @@ create table responses (
   constraint responses_pkey PRIMARY KEY (observed_at, source_id, request_id)
 );
 CREATE INDEX responses_without_quotes ON responses USING btree (observed_at, source_id, outcome) WHERE (outcome <> 'quotes'::text);
-comment on column responses.observed_at is 'When the answer had arrived, in microseconds. It names the answer: no two of a collector have the same. UTC. Origin: the program.';
+comment on column responses.observed_at is 'When the answer had arrived, in microseconds, UTC. It names the answer. Origin: the program.';
 comment on column responses.source_id is 'Where it comes from: sources.id. Origin: the program.';
 comment on column responses.request_id is 'A UUIDv7, made before the call was sent. Origin: the program.';
 comment on column responses.requested_at is 'When the call was sent, by the machine''s clock. UTC. Origin: the program.';
-comment on column responses.job is 'The jobs that the call was for, with commas between them; once: and a name: a job that is polled once; NULL: it was imported. Origin: the job files.';
+comment on column responses.job is 'The jobs that the call was for, with commas; once: and a name: a one-off job; NULL: imported. Origin: the job files.';
 comment on column responses.request is 'What was asked for, without credentials. Origin: the program.';
 comment on column responses.http_status is 'HTTP status of the answer, such as 200 or 429. Origin: the answer.';
 comment on column responses.outcome is 'What came of the call: quotes, quota_fault, unauthorized, too_long, refused, server_error or malformed. Origin: the program.';
-comment on column responses.response_id is 'The service''s own name for the answer; NULL: not sent. Origin: attribute id of response.';
-comment on column responses.server_date is 'The service''s clock when it answered, in whole seconds, UTC; NULL: not sent. Origin: header Date.';
-comment on column responses.rate_limit_used is 'Calls that the service has counted against the limit; NULL: not sent. Origin: header X-RateLimit-Used.';
-comment on column responses.rate_limit_remaining is 'Calls that the limit still allows; NULL: not sent. Origin: header X-RateLimit-Remaining.';
-comment on column responses.rate_limit_limit is 'Calls that the limit allows in all; NULL: not sent. Origin: header X-RateLimit-Limit.';
-comment on column responses.rate_limit_expire is 'Unix time in seconds, as sent; not to be trusted as a time. NULL: not sent. Origin: header X-RateLimit-Expire.';
+comment on column responses.response_id is 'The service''s own name for the answer. Origin: attribute id of response.';
+comment on column responses.server_date is 'The service''s clock when it answered, in whole seconds, UTC. Origin: header Date.';
+comment on column responses.rate_limit_used is 'Calls that the service has counted against the limit. Origin: header X-RateLimit-Used.';
+comment on column responses.rate_limit_remaining is 'Calls that the limit still allows. Origin: header X-RateLimit-Remaining.';
+comment on column responses.rate_limit_limit is 'Calls that the limit allows in all. Origin: header X-RateLimit-Limit.';
+comment on column responses.rate_limit_expire is 'Unix time in seconds, as sent; not to be trusted as a time. Origin: header X-RateLimit-Expire.';
 comment on column responses.body_bytes is 'Length of the body, in bytes. Origin: the answer.';
 comment on column responses.journal_segment is 'The file of the journal that holds the whole answer. Origin: the program.';
 comment on column responses.journal_offset is 'Where in that file it stands, in bytes from the beginning, uncompressed. Origin: the program.';
@@ -605,7 +605,7 @@ create table schema_migrations (
 comment on column schema_migrations.version is 'Number of the migration. Origin: the program.';
 comment on column schema_migrations.name is 'Name of its file in migrations/. Origin: the program.';
 comment on column schema_migrations.sha256 is 'SHA-256 of that file. Origin: the program.';
-comment on column schema_migrations.applied_at is 'When it was applied, by the database''s clock. UTC. Origin: the program.';
+comment on column schema_migrations.applied_at is 'When it was applied. UTC. Origin: the program.';
 comment on table schema_migrations is 'The migrations that this database has had.';
 
 create table schema_texts (
@@ -649,20 +649,20 @@ comment on column session_bars.delayed is 'Whether it is of delayed quotes; fals
 comment on column session_bars.date is 'The exchange''s date, New York. Origin: the program.';
 comment on column session_bars.first_at is 'observed_at of its first quote. UTC. Origin: quotes.observed_at.';
 comment on column session_bars.last_at is 'observed_at of its last quote. UTC. Origin: quotes.observed_at.';
-comment on column session_bars.open is 'First price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
-comment on column session_bars.high is 'Highest price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
-comment on column session_bars.low is 'Lowest price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
-comment on column session_bars.close is 'Last price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
-comment on column session_bars.open_at is 'observed_at of the quote with that first price; NULL: no trade was seen. UTC. Origin: quotes.observed_at.';
-comment on column session_bars.close_at is 'observed_at of the quote with that last price; NULL: no trade was seen. UTC. Origin: quotes.observed_at.';
-comment on column session_bars.spread_sum is 'Sum of ask less bid, in dollars per share, of the quotes in which both are above 0. Origin: quotes.ask and quotes.bid.';
+comment on column session_bars.open is 'First price above 0, in dollars per share. Origin: quotes.last.';
+comment on column session_bars.high is 'Highest price above 0, in dollars per share. Origin: quotes.last.';
+comment on column session_bars.low is 'Lowest price above 0, in dollars per share. Origin: quotes.last.';
+comment on column session_bars.close is 'Last price above 0, in dollars per share. Origin: quotes.last.';
+comment on column session_bars.open_at is 'observed_at of the quote with that first price; UTC. Origin: quotes.observed_at.';
+comment on column session_bars.close_at is 'observed_at of the quote with that last price; UTC. Origin: quotes.observed_at.';
+comment on column session_bars.spread_sum is 'Sum of ask less bid, in dollars per share, where both are above 0. Origin: quotes.ask and quotes.bid.';
 comment on column session_bars.spread_count is 'How many quotes have a bid and an ask above 0. Origin: the program.';
 comment on column session_bars.quote_count is 'How many quotes it is made of. Origin: the program.';
-comment on column session_bars.volume is 'Shares traded, of an option contracts: the last number shown on that date. NULL while extended_quotes has it; written down before retention drops those rows. Origin: extended_quotes.volume.';
-comment on column session_bars.quotes_dropped is 'Retention has dropped quotes of it: the bar knows more than the rows, and stays until as many rows are there again. Origin: the program.';
-comment on column session_bars.bars_to is 'intraday_bars has the bars that end by then: all of a date that is not its series'' last (infinity), others up to the last quarter of an hour; -infinity: it has none, because they would take as much room as their quotes. UTC. Origin: the program.';
-comment on column session_bars.made_to is 'Rows later than this have come since the bar was made; -infinity: all of it is to be made again, and intraday_bars has none of its bars; NULL: it has all rows. UTC. Origin: the program.';
-comment on table session_bars is 'Made from quotes a few seconds after they are stored; bars_1d adds the rows that a bar lacks. After statements of your own on quotes call recompute_session_bars(from, to). Prices are those of last above 0: 0 is no trade.';
+comment on column session_bars.volume is 'Shares traded, of an option contracts: the last number of that date; NULL while extended_quotes has it. Origin: extended_quotes.volume.';
+comment on column session_bars.quotes_dropped is 'Retention has dropped quotes of it: it stays until as many rows are there again. Origin: the program.';
+comment on column session_bars.bars_to is 'intraday_bars has the bars that end by then; infinity: all; -infinity: none, because they would take as much room as their quotes. UTC. Origin: the program.';
+comment on column session_bars.made_to is 'Later rows came since it was made; -infinity: it is to be made again; NULL: it has all rows. UTC. Origin: the program.';
+comment on table session_bars is 'One bar for each exchange date, made a few seconds after its quotes. After statements of your own on quotes call recompute_session_bars(from, to). Prices are those of last above 0.';
 
 create table sessions (
   date date not null,
@@ -682,7 +682,7 @@ comment on column sessions.open_at is 'When the exchange opens. UTC. Origin: the
 comment on column sessions.close_at is 'When it closes. UTC. Origin: the program.';
 comment on column sessions.post_at is 'When trading after the close ends. UTC. Origin: the program.';
 comment on column sessions.reason is 'Why it opens late or closes early; NULL: an ordinary day. Origin: the program.';
-comment on table sessions is 'The exchange''s calendar, written by the program at each migration. A date that is not here has no session.';
+comment on table sessions is 'The exchange''s calendar. A date that is not here has no session.';
 
 create table slots (
   job text not null,
@@ -702,7 +702,7 @@ create table slots (
 CREATE INDEX slots_slot_at ON slots USING btree (slot_at);
 comment on column slots.job is 'Name of the job. Origin: the job file.';
 comment on column slots.slot_at is 'When the job was due. UTC. Origin: schedule of the job.';
-comment on column slots.source_id is 'Which market was polled: sources.id; 1 is an account''s, whatever service it is of. Origin: the program.';
+comment on column slots.source_id is 'Which market was polled: sources.id; 1 is an account''s. Origin: the program.';
 comment on column slots.due is 'How many instruments were to be polled. Origin: the program.';
 comment on column slots.stored is 'How many of them have a quote. Origin: the program.';
 comment on column slots.missed is 'How many of them have none; misses says which and why. Origin: the program.';
@@ -746,26 +746,26 @@ comment on table sources is 'Where rows come from. Simulated and real rows can n
 --   source_name text,
 --   close_session text
 comment on column bars_1d.instrument_id is 'What is quoted: instruments.id. Origin: the program.';
-comment on column bars_1d.security_type is 'Kind of security, such as CS (common stock) or OPT (option). Where it was never sent: CS for an underlying, else UNKNOWN. Origin: sectyp of instrument.';
+comment on column bars_1d.security_type is 'Kind of security, such as CS (common stock) or OPT (option); never sent: CS for an underlying, else UNKNOWN. Origin: sectyp of instrument.';
 comment on column bars_1d.symbol is 'Symbol; of an option that of its underlying. Origin: sym of instrument or underlying.';
-comment on column bars_1d.expiration is 'Of an option: the date on which it expires, New York; else NULL. Origin: matdt of instrument.';
-comment on column bars_1d.option_type is 'Of an option: CALL or PUT; else NULL. Origin: putcall of instrument, 1 is CALL and 0 PUT.';
-comment on column bars_1d.strike is 'Of an option: its strike price, in dollars for one share of the underlying; else NULL. Origin: strkpx of instrument.';
+comment on column bars_1d.expiration is 'Of an option: the date on which it expires, New York. Origin: matdt of instrument.';
+comment on column bars_1d.option_type is 'Of an option: CALL or PUT. Origin: putcall of instrument, 1 is CALL and 0 PUT.';
+comment on column bars_1d.strike is 'Of an option: its strike price, in dollars for one share of the underlying. Origin: strkpx of instrument.';
 comment on column bars_1d.source is 'Kind of source: account, simulated or import. Origin: sources.kind.';
 comment on column bars_1d.delayed is 'Whether it is of delayed quotes; false: of real-time ones. Origin: quotes.delayed.';
 comment on column bars_1d.date is 'The exchange''s date, New York. Origin: the program.';
-comment on column bars_1d.session is 'regular, early, or closed: no session on that date; of the simulated market always regular. Origin: sessions.kind.';
+comment on column bars_1d.session is 'regular, early, or closed: no session; of the simulated market regular. Origin: sessions.kind.';
 comment on column bars_1d.first_at is 'observed_at of its first quote. UTC. Origin: quotes.observed_at.';
 comment on column bars_1d.last_at is 'observed_at of its last quote. UTC. Origin: quotes.observed_at.';
-comment on column bars_1d.open is 'First price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
-comment on column bars_1d.high is 'Highest price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
-comment on column bars_1d.low is 'Lowest price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
-comment on column bars_1d.close is 'Last price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
-comment on column bars_1d.mean_spread is 'Mean of ask less bid, in dollars per share, of the quotes in which both are above 0; NULL: none. Origin: quotes.ask and quotes.bid.';
+comment on column bars_1d.open is 'First price above 0, in dollars per share. Origin: quotes.last.';
+comment on column bars_1d.high is 'Highest price above 0, in dollars per share. Origin: quotes.last.';
+comment on column bars_1d.low is 'Lowest price above 0, in dollars per share. Origin: quotes.last.';
+comment on column bars_1d.close is 'Last price above 0, in dollars per share. Origin: quotes.last.';
+comment on column bars_1d.mean_spread is 'Mean of ask less bid, in dollars per share, where both are above 0. Origin: quotes.ask and quotes.bid.';
 comment on column bars_1d.quote_count is 'How many quotes it is made of. Origin: the program.';
-comment on column bars_1d.volume is 'Shares traded on the date, of an option contracts: the last number shown; NULL: none. Origin: extended_quotes.volume.';
+comment on column bars_1d.volume is 'Shares traded on the date, of an option contracts: the last number shown. Origin: extended_quotes.volume.';
 comment on column bars_1d.source_name is 'Name of the source. Origin: sources.name.';
-comment on column bars_1d.close_session is 'Part of the session that close is of: pre, regular, post, or closed for all other time; NULL: no close. Origin: sessions.';
+comment on column bars_1d.close_session is 'Part of the session that close is of: pre, regular, post or closed. Origin: sessions.';
 comment on view bars_1d is 'One bar for each exchange date, of all its hours; bars_1d_regular has those of regular hours alone. volume is the last one shown.';
 
 -- view bars_1d_regular, which reads bars_1h
@@ -787,21 +787,21 @@ comment on view bars_1d is 'One bar for each exchange date, of all its hours; ba
 --   volume bigint,
 --   source_name text
 comment on column bars_1d_regular.instrument_id is 'What is quoted: instruments.id. Origin: the program.';
-comment on column bars_1d_regular.security_type is 'Kind of security, such as CS (common stock) or OPT (option). Where it was never sent: CS for an underlying, else UNKNOWN. Origin: sectyp of instrument.';
+comment on column bars_1d_regular.security_type is 'Kind of security, such as CS (common stock) or OPT (option); never sent: CS for an underlying, else UNKNOWN. Origin: sectyp of instrument.';
 comment on column bars_1d_regular.symbol is 'Symbol; of an option that of its underlying. Origin: sym of instrument or underlying.';
-comment on column bars_1d_regular.expiration is 'Of an option: the date on which it expires, New York; else NULL. Origin: matdt of instrument.';
-comment on column bars_1d_regular.option_type is 'Of an option: CALL or PUT; else NULL. Origin: putcall of instrument, 1 is CALL and 0 PUT.';
-comment on column bars_1d_regular.strike is 'Of an option: its strike price, in dollars for one share of the underlying; else NULL. Origin: strkpx of instrument.';
+comment on column bars_1d_regular.expiration is 'Of an option: the date on which it expires, New York. Origin: matdt of instrument.';
+comment on column bars_1d_regular.option_type is 'Of an option: CALL or PUT. Origin: putcall of instrument, 1 is CALL and 0 PUT.';
+comment on column bars_1d_regular.strike is 'Of an option: its strike price, in dollars for one share of the underlying. Origin: strkpx of instrument.';
 comment on column bars_1d_regular.source is 'Kind of source: account, simulated or import. Origin: sources.kind.';
 comment on column bars_1d_regular.delayed is 'Whether it is of delayed quotes; false: of real-time ones. Origin: quotes.delayed.';
 comment on column bars_1d_regular.date is 'The exchange''s date, New York. Origin: the program.';
 comment on column bars_1d_regular.bar_at is 'When its first bar of an hour begins. UTC. Origin: bars_1h.bar_at.';
-comment on column bars_1d_regular.open is 'First price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
-comment on column bars_1d_regular.high is 'Highest price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
-comment on column bars_1d_regular.low is 'Lowest price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
-comment on column bars_1d_regular.close is 'Last price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
+comment on column bars_1d_regular.open is 'First price above 0, in dollars per share. Origin: quotes.last.';
+comment on column bars_1d_regular.high is 'Highest price above 0, in dollars per share. Origin: quotes.last.';
+comment on column bars_1d_regular.low is 'Lowest price above 0, in dollars per share. Origin: quotes.last.';
+comment on column bars_1d_regular.close is 'Last price above 0, in dollars per share. Origin: quotes.last.';
 comment on column bars_1d_regular.quote_count is 'How many quotes it is made of. Origin: the program.';
-comment on column bars_1d_regular.volume is 'Shares traded in regular hours, of an option contracts: the sum of the bars of an hour; NULL: none was shown. Origin: extended_quotes.volume.';
+comment on column bars_1d_regular.volume is 'Shares traded in regular hours, of an option contracts. Origin: extended_quotes.volume.';
 comment on column bars_1d_regular.source_name is 'Name of the source. Origin: sources.name.';
 comment on view bars_1d_regular is 'One bar for each exchange date, of the quotes between open and close alone; bars_1d has those of all hours.';
 
@@ -826,25 +826,25 @@ comment on view bars_1d_regular is 'One bar for each exchange date, of the quote
 --   volume bigint,
 --   source_name text
 comment on column bars_1h.instrument_id is 'What is quoted: instruments.id. Origin: the program.';
-comment on column bars_1h.security_type is 'Kind of security, such as CS (common stock) or OPT (option). Where it was never sent: CS for an underlying, else UNKNOWN. Origin: sectyp of instrument.';
+comment on column bars_1h.security_type is 'Kind of security, such as CS (common stock) or OPT (option); never sent: CS for an underlying, else UNKNOWN. Origin: sectyp of instrument.';
 comment on column bars_1h.symbol is 'Symbol; of an option that of its underlying. Origin: sym of instrument or underlying.';
-comment on column bars_1h.expiration is 'Of an option: the date on which it expires, New York; else NULL. Origin: matdt of instrument.';
-comment on column bars_1h.option_type is 'Of an option: CALL or PUT; else NULL. Origin: putcall of instrument, 1 is CALL and 0 PUT.';
-comment on column bars_1h.strike is 'Of an option: its strike price, in dollars for one share of the underlying; else NULL. Origin: strkpx of instrument.';
+comment on column bars_1h.expiration is 'Of an option: the date on which it expires, New York. Origin: matdt of instrument.';
+comment on column bars_1h.option_type is 'Of an option: CALL or PUT. Origin: putcall of instrument, 1 is CALL and 0 PUT.';
+comment on column bars_1h.strike is 'Of an option: its strike price, in dollars for one share of the underlying. Origin: strkpx of instrument.';
 comment on column bars_1h.source is 'Kind of source: account, simulated or import. Origin: sources.kind.';
 comment on column bars_1h.delayed is 'Whether it is of delayed quotes; false: of real-time ones. Origin: quotes.delayed.';
 comment on column bars_1h.date is 'The exchange''s date, New York. Origin: the program.';
-comment on column bars_1h.session is 'Part of the session: pre, regular, post, or closed for all other time; of the simulated market always regular. Origin: sessions.';
+comment on column bars_1h.session is 'Part of the session: pre, regular, post, or closed; of the simulated market regular. Origin: sessions.';
 comment on column bars_1h.bar_at is 'When the bar begins. UTC. Origin: the program.';
-comment on column bars_1h.open is 'First price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
-comment on column bars_1h.high is 'Highest price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
-comment on column bars_1h.low is 'Lowest price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
-comment on column bars_1h.close is 'Last price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
-comment on column bars_1h.mean_spread is 'Mean of ask less bid, in dollars per share, of the quotes in which both are above 0; NULL: none. Origin: quotes.ask and quotes.bid.';
+comment on column bars_1h.open is 'First price above 0, in dollars per share. Origin: quotes.last.';
+comment on column bars_1h.high is 'Highest price above 0, in dollars per share. Origin: quotes.last.';
+comment on column bars_1h.low is 'Lowest price above 0, in dollars per share. Origin: quotes.last.';
+comment on column bars_1h.close is 'Last price above 0, in dollars per share. Origin: quotes.last.';
+comment on column bars_1h.mean_spread is 'Mean of ask less bid, in dollars per share, where both are above 0. Origin: quotes.ask and quotes.bid.';
 comment on column bars_1h.quote_count is 'How many quotes it is made of. Origin: the program.';
-comment on column bars_1h.volume is 'Shares traded in the bar, of an option contracts: what volume has grown since the bar before, in a date''s first bar since the first number shown; NULL: none was shown. Origin: extended_quotes.volume.';
+comment on column bars_1h.volume is 'Shares traded in the bar, of an option contracts: growth of the day''s volume since the bar before. Origin: extended_quotes.volume.';
 comment on column bars_1h.source_name is 'Name of the source. Origin: sources.name.';
-comment on view bars_1h is 'Bars of 1 hour in exchange time, of the observations of `last`. Name date in the where clause: it is what makes it fast.';
+comment on view bars_1h is 'Bars of 1 hour, as bars_1m.';
 
 -- view bars_1m, which reads instruments, session_bars, sessions, sources
 --   instrument_id integer,
@@ -867,25 +867,25 @@ comment on view bars_1h is 'Bars of 1 hour in exchange time, of the observations
 --   volume bigint,
 --   source_name text
 comment on column bars_1m.instrument_id is 'What is quoted: instruments.id. Origin: the program.';
-comment on column bars_1m.security_type is 'Kind of security, such as CS (common stock) or OPT (option). Where it was never sent: CS for an underlying, else UNKNOWN. Origin: sectyp of instrument.';
+comment on column bars_1m.security_type is 'Kind of security, such as CS (common stock) or OPT (option); never sent: CS for an underlying, else UNKNOWN. Origin: sectyp of instrument.';
 comment on column bars_1m.symbol is 'Symbol; of an option that of its underlying. Origin: sym of instrument or underlying.';
-comment on column bars_1m.expiration is 'Of an option: the date on which it expires, New York; else NULL. Origin: matdt of instrument.';
-comment on column bars_1m.option_type is 'Of an option: CALL or PUT; else NULL. Origin: putcall of instrument, 1 is CALL and 0 PUT.';
-comment on column bars_1m.strike is 'Of an option: its strike price, in dollars for one share of the underlying; else NULL. Origin: strkpx of instrument.';
+comment on column bars_1m.expiration is 'Of an option: the date on which it expires, New York. Origin: matdt of instrument.';
+comment on column bars_1m.option_type is 'Of an option: CALL or PUT. Origin: putcall of instrument, 1 is CALL and 0 PUT.';
+comment on column bars_1m.strike is 'Of an option: its strike price, in dollars for one share of the underlying. Origin: strkpx of instrument.';
 comment on column bars_1m.source is 'Kind of source: account, simulated or import. Origin: sources.kind.';
 comment on column bars_1m.delayed is 'Whether it is of delayed quotes; false: of real-time ones. Origin: quotes.delayed.';
 comment on column bars_1m.date is 'The exchange''s date, New York. Origin: the program.';
-comment on column bars_1m.session is 'Part of the session: pre, regular, post, or closed for all other time; of the simulated market always regular. Origin: sessions.';
+comment on column bars_1m.session is 'Part of the session: pre, regular, post, or closed; of the simulated market regular. Origin: sessions.';
 comment on column bars_1m.bar_at is 'When the bar begins. UTC. Origin: the program.';
-comment on column bars_1m.open is 'First price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
-comment on column bars_1m.high is 'Highest price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
-comment on column bars_1m.low is 'Lowest price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
-comment on column bars_1m.close is 'Last price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
-comment on column bars_1m.mean_spread is 'Mean of ask less bid, in dollars per share, of the quotes in which both are above 0; NULL: none. Origin: quotes.ask and quotes.bid.';
+comment on column bars_1m.open is 'First price above 0, in dollars per share. Origin: quotes.last.';
+comment on column bars_1m.high is 'Highest price above 0, in dollars per share. Origin: quotes.last.';
+comment on column bars_1m.low is 'Lowest price above 0, in dollars per share. Origin: quotes.last.';
+comment on column bars_1m.close is 'Last price above 0, in dollars per share. Origin: quotes.last.';
+comment on column bars_1m.mean_spread is 'Mean of ask less bid, in dollars per share, where both are above 0. Origin: quotes.ask and quotes.bid.';
 comment on column bars_1m.quote_count is 'How many quotes it is made of. Origin: the program.';
-comment on column bars_1m.volume is 'Shares traded in the bar, of an option contracts: what volume has grown since the bar before, in a date''s first bar since the first number shown; NULL: none was shown. Origin: extended_quotes.volume.';
+comment on column bars_1m.volume is 'Shares traded in the bar, of an option contracts: growth of the day''s volume since the bar before. Origin: extended_quotes.volume.';
 comment on column bars_1m.source_name is 'Name of the source. Origin: sources.name.';
-comment on view bars_1m is 'Bars of 1 minute in exchange time, of the observations of `last`. Name date in the where clause: it is what makes it fast.';
+comment on view bars_1m is 'Bars of 1 minute in exchange time, of the observations of `last`. A condition on date makes it fast.';
 
 -- view bars_5m, which reads instruments, intraday_bars, session_bars, sessions, sources
 --   instrument_id integer,
@@ -909,26 +909,26 @@ comment on view bars_1m is 'Bars of 1 minute in exchange time, of the observatio
 --   source_name text,
 --   log_return numeric
 comment on column bars_5m.instrument_id is 'What is quoted: instruments.id. Origin: the program.';
-comment on column bars_5m.security_type is 'Kind of security, such as CS (common stock) or OPT (option). Where it was never sent: CS for an underlying, else UNKNOWN. Origin: sectyp of instrument.';
+comment on column bars_5m.security_type is 'Kind of security, such as CS (common stock) or OPT (option); never sent: CS for an underlying, else UNKNOWN. Origin: sectyp of instrument.';
 comment on column bars_5m.symbol is 'Symbol; of an option that of its underlying. Origin: sym of instrument or underlying.';
-comment on column bars_5m.expiration is 'Of an option: the date on which it expires, New York; else NULL. Origin: matdt of instrument.';
-comment on column bars_5m.option_type is 'Of an option: CALL or PUT; else NULL. Origin: putcall of instrument, 1 is CALL and 0 PUT.';
-comment on column bars_5m.strike is 'Of an option: its strike price, in dollars for one share of the underlying; else NULL. Origin: strkpx of instrument.';
+comment on column bars_5m.expiration is 'Of an option: the date on which it expires, New York. Origin: matdt of instrument.';
+comment on column bars_5m.option_type is 'Of an option: CALL or PUT. Origin: putcall of instrument, 1 is CALL and 0 PUT.';
+comment on column bars_5m.strike is 'Of an option: its strike price, in dollars for one share of the underlying. Origin: strkpx of instrument.';
 comment on column bars_5m.source is 'Kind of source: account, simulated or import. Origin: sources.kind.';
 comment on column bars_5m.delayed is 'Whether it is of delayed quotes; false: of real-time ones. Origin: quotes.delayed.';
 comment on column bars_5m.date is 'The exchange''s date, New York. Origin: the program.';
-comment on column bars_5m.session is 'Part of the session: pre, regular, post, or closed for all other time; of the simulated market always regular. Origin: sessions.';
+comment on column bars_5m.session is 'Part of the session: pre, regular, post, or closed; of the simulated market regular. Origin: sessions.';
 comment on column bars_5m.bar_at is 'When the bar begins. UTC. Origin: the program.';
-comment on column bars_5m.open is 'First price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
-comment on column bars_5m.high is 'Highest price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
-comment on column bars_5m.low is 'Lowest price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
-comment on column bars_5m.close is 'Last price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
-comment on column bars_5m.mean_spread is 'Mean of ask less bid, in dollars per share, of the quotes in which both are above 0; NULL: none. Origin: quotes.ask and quotes.bid.';
+comment on column bars_5m.open is 'First price above 0, in dollars per share. Origin: quotes.last.';
+comment on column bars_5m.high is 'Highest price above 0, in dollars per share. Origin: quotes.last.';
+comment on column bars_5m.low is 'Lowest price above 0, in dollars per share. Origin: quotes.last.';
+comment on column bars_5m.close is 'Last price above 0, in dollars per share. Origin: quotes.last.';
+comment on column bars_5m.mean_spread is 'Mean of ask less bid, in dollars per share, where both are above 0. Origin: quotes.ask and quotes.bid.';
 comment on column bars_5m.quote_count is 'How many quotes it is made of. Origin: the program.';
-comment on column bars_5m.volume is 'Shares traded in the bar, of an option contracts: what volume has grown since the bar before, in a date''s first bar since the first number shown; NULL: none was shown. Origin: extended_quotes.volume.';
+comment on column bars_5m.volume is 'Shares traded in the bar, of an option contracts: growth of the day''s volume since the bar before. Origin: extended_quotes.volume.';
 comment on column bars_5m.source_name is 'Name of the source. Origin: sources.name.';
-comment on column bars_5m.log_return is 'Natural logarithm of close by the close before it in the same session, a number without unit, to 12 places; NULL where there is none. Origin: quotes.last.';
-comment on view bars_5m is 'Bars of 5 minutes in exchange time, of the observations of `last`. Name date in the where clause: it is what makes it fast.';
+comment on column bars_5m.log_return is 'Natural logarithm of close by the close before it in the same session, a number without unit. Origin: quotes.last.';
+comment on view bars_5m is 'Bars of 5 minutes, as bars_1m.';
 
 -- view coverage_daily, which reads due_sets, misses, slots, sources
 --   date date,
@@ -964,16 +964,16 @@ comment on view coverage_daily is 'date is the exchange''s, America/New_York.';
 --   is_ahead boolean,
 --   source_name text
 comment on column dividend_calendar.instrument_id is 'What is quoted: instruments.id. Origin: the program.';
-comment on column dividend_calendar.security_type is 'Kind of security, such as CS (common stock) or OPT (option). Where it was never sent: CS for an underlying, else UNKNOWN. Origin: sectyp of instrument.';
+comment on column dividend_calendar.security_type is 'Kind of security, such as CS (common stock) or OPT (option); never sent: CS for an underlying, else UNKNOWN. Origin: sectyp of instrument.';
 comment on column dividend_calendar.symbol is 'Symbol; of an option that of its underlying. Origin: sym of instrument or underlying.';
 comment on column dividend_calendar.source is 'Kind of source: account, simulated or import. Origin: sources.kind.';
-comment on column dividend_calendar.observed_at is 'When the answer with the quote had arrived, UTC, in microseconds; of an import the time that the file gives. The service sends no time of a quote. Origin: the program.';
-comment on column dividend_calendar.ex_date is 'First date on which the share trades without the dividend, New York; NULL: not sent. Origin: exdate of dividenddata.';
-comment on column dividend_calendar.amount is 'Dividend, in dollars per share; NULL: not sent; 0 beside an old ex_date: no dividend. Origin: amt of dividenddata.';
-comment on column dividend_calendar.yield is 'Dividend yield, as sent; the service does not say whether it is a ratio or in percent. NULL: not sent, or sent as 4.9E-324, which means "no dividend". Origin: yield of dividenddata.';
-comment on column dividend_calendar.previous_ex_date is 'ex_date of the row before, New York; NULL: there is none, or it was not sent. Origin: dividends.ex_date.';
-comment on column dividend_calendar.previous_amount is 'amount of the row before, in dollars per share; NULL: there is none, or it was not sent. Origin: dividends.amount.';
-comment on column dividend_calendar.previous_yield is 'yield of the row before, as sent, a ratio or in percent; NULL: there is none, or it was not sent. Origin: dividends.yield.';
+comment on column dividend_calendar.observed_at is 'When the answer had arrived, UTC, in microseconds; of an import the file''s time. Origin: the program.';
+comment on column dividend_calendar.ex_date is 'First date without the dividend, New York. Origin: exdate of dividenddata.';
+comment on column dividend_calendar.amount is 'Dividend, in dollars per share; 0 beside an old ex_date: no dividend. Origin: amt of dividenddata.';
+comment on column dividend_calendar.yield is 'Dividend yield, as sent, a ratio or in percent; sent as 4.9E-324 (no dividend): NULL. Origin: yield of dividenddata.';
+comment on column dividend_calendar.previous_ex_date is 'ex_date of the row before, New York. Origin: dividends.ex_date.';
+comment on column dividend_calendar.previous_amount is 'amount of the row before, in dollars per share. Origin: dividends.amount.';
+comment on column dividend_calendar.previous_yield is 'yield of the row before, as sent, a ratio or in percent. Origin: dividends.yield.';
 comment on column dividend_calendar.change is 'What differs from the row before: ex_date, amount or yield; first: there is none. Origin: the program.';
 comment on column dividend_calendar.is_newest is 'Whether no later row of the instrument and source is there. Origin: the program.';
 comment on column dividend_calendar.is_ahead is 'Whether it is the newest, and its ex_date is today in New York or later. Origin: the program.';
@@ -1014,37 +1014,37 @@ comment on view dividend_calendar is 'is_ahead: what is announced and to come. c
 --   rho numeric,
 --   greeks_at timestamp with time zone
 comment on column latest_quotes.instrument_id is 'What is quoted: instruments.id. Origin: the program.';
-comment on column latest_quotes.security_type is 'Kind of security, such as CS (common stock) or OPT (option). Where it was never sent: CS for an underlying, else UNKNOWN. Origin: sectyp of instrument.';
+comment on column latest_quotes.security_type is 'Kind of security, such as CS (common stock) or OPT (option); never sent: CS for an underlying, else UNKNOWN. Origin: sectyp of instrument.';
 comment on column latest_quotes.symbol is 'Symbol; of an option that of its underlying. Origin: sym of instrument or underlying.';
-comment on column latest_quotes.expiration is 'Of an option: the date on which it expires, New York; else NULL. Origin: matdt of instrument.';
-comment on column latest_quotes.option_type is 'Of an option: CALL or PUT; else NULL. Origin: putcall of instrument, 1 is CALL and 0 PUT.';
-comment on column latest_quotes.strike is 'Of an option: its strike price, in dollars for one share of the underlying; else NULL. Origin: strkpx of instrument.';
+comment on column latest_quotes.expiration is 'Of an option: the date on which it expires, New York. Origin: matdt of instrument.';
+comment on column latest_quotes.option_type is 'Of an option: CALL or PUT. Origin: putcall of instrument, 1 is CALL and 0 PUT.';
+comment on column latest_quotes.strike is 'Of an option: its strike price, in dollars for one share of the underlying. Origin: strkpx of instrument.';
 comment on column latest_quotes.description is 'Name for people, as sent last; NULL: never sent. Origin: desc of instrument or underlying.';
 comment on column latest_quotes.source is 'Kind of source: account, simulated or import. Origin: sources.kind.';
-comment on column latest_quotes.delayed is 'Whether delayed quotes were asked for; false: real-time ones. It tells no rows apart: an instrument has one row of a source at an instant. Origin: parameter delayed of the call.';
-comment on column latest_quotes.observed_at is 'When the answer with the quote had arrived, UTC, in microseconds; of an import the time that the file gives. The service sends no time of a quote. Origin: the program.';
-comment on column latest_quotes.bid is 'Bid, in dollars per share, of an option per share of its underlying; NULL: not sent; 0: sent so, as after hours, and means that nobody bids. Origin: bidprice of quote or undlyquote.';
-comment on column latest_quotes.ask is 'Ask, in dollars per share, of an option per share of its underlying; NULL: not sent; 0: sent so, as after hours, and means that nobody asks. Origin: askprice of quote or undlyquote.';
-comment on column latest_quotes.last is 'Price of the last trade, in dollars per share, of an option per share of its underlying; NULL: not sent; 0: sent so, and no trade. Origin: lastprice of quote or undlyquote.';
-comment on column latest_quotes.change is 'By how much the price has changed, in dollars per share; below 0 when it fell; NULL: not sent. The service does not say since when; in all known answers since previous_close. Origin: change of quote or undlyquote.';
-comment on column latest_quotes.pct_change is 'By how much the price has changed, in percent: 1.5 is 1.5 %; below 0 when it fell; NULL: not sent. Origin: pctchange of quote or undlyquote.';
-comment on column latest_quotes.bid_size is 'Size at the bid, as sent: shares, of an option contracts; imported rows have what their file says, which before 2025-11-03 was often lots of 100. NULL: not sent. Origin: bidsize of extendedquote.';
-comment on column latest_quotes.ask_size is 'Size at the ask, as sent: shares, of an option contracts; imported rows have what their file says, which before 2025-11-03 was often lots of 100. NULL: not sent. Origin: asksize of extendedquote.';
-comment on column latest_quotes.volume is 'Shares traded, of an option contracts; NULL: not sent. The bars take it for the sum of the day so far. Origin: volume of extendedquote.';
-comment on column latest_quotes.delta is 'Of an option: change of its price in dollars when the underlying rises by 1 dollar; else NULL. Origin: delta of extendedquote, or of greeks where that is missing.';
+comment on column latest_quotes.delayed is 'Whether the quote is a delayed one; false: real-time. It tells no rows apart. Origin: parameter delayed of the call.';
+comment on column latest_quotes.observed_at is 'When the answer had arrived, UTC, in microseconds; of an import the file''s time. Origin: the program.';
+comment on column latest_quotes.bid is 'Bid, in dollars per share; 0: nobody bids, as after hours. Origin: bidprice of quote or undlyquote.';
+comment on column latest_quotes.ask is 'Ask, in dollars per share; 0: nobody asks, as after hours. Origin: askprice of quote or undlyquote.';
+comment on column latest_quotes.last is 'Price of the last trade, in dollars per share; 0: no trade. Origin: lastprice of quote or undlyquote.';
+comment on column latest_quotes.change is 'Change of the price, in dollars per share, in all known answers since previous_close. Origin: change of quote or undlyquote.';
+comment on column latest_quotes.pct_change is 'Change of the price, in percent: 1.5 is 1.5 %. Origin: pctchange of quote or undlyquote.';
+comment on column latest_quotes.bid_size is 'Size at the bid, as sent: shares, of an option contracts; of an import what the file says, before 2025-11-03 often lots of 100. Origin: bidsize of extendedquote.';
+comment on column latest_quotes.ask_size is 'Size at the ask, as bid_size: shares, of an option contracts. Origin: asksize of extendedquote.';
+comment on column latest_quotes.volume is 'Shares traded, of an option contracts. It is the sum of the day so far. Origin: volume of extendedquote.';
+comment on column latest_quotes.delta is 'Of an option: change of its price in dollars when the underlying rises by 1 dollar. Origin: delta of extendedquote, or of greeks where that is missing.';
 comment on column latest_quotes.source_name is 'Name of the source. Origin: sources.name.';
-comment on column latest_quotes.root is 'As instruments.root: of an option the root of its OCC symbol where that is another than the underlying''s; else NULL. Origin: instruments.root.';
-comment on column latest_quotes.quoted_at is 'When bid and ask were made, as the service says it, UTC: the later of the two; NULL: not said, as by the specification''s service. Origin: bid_date and ask_date of tradier.';
-comment on column latest_quotes.traded_at is 'When the last trade was made, as the service says it, UTC; NULL: not said, or never. Origin: trade_date of tradier.';
-comment on column latest_quotes.open_interest is 'Of an option: contracts that are open, mostly of the session before; NULL: not said. Origin: open_interest of tradier.';
-comment on column latest_quotes.implied_volatility is 'Of an option: volatility that the service reckons from the middle of bid and ask, a year''s as a fraction: 0.2 is 20 %; NULL: not said. Origin: mid_iv of greeks of tradier.';
-comment on column latest_quotes.bid_iv is 'Of an option: volatility that the service reckons from the bid, a year''s as a fraction: 0.2 is 20 %; NULL: not said. Origin: bid_iv of greeks of tradier.';
-comment on column latest_quotes.ask_iv is 'Of an option: volatility that the service reckons from the ask, a year''s as a fraction: 0.2 is 20 %; NULL: not said. Origin: ask_iv of greeks of tradier.';
-comment on column latest_quotes.gamma is 'Of an option: change of delta when the underlying rises by 1 dollar, as the service reckons it; NULL: not said. Origin: gamma of greeks of tradier.';
-comment on column latest_quotes.theta is 'Of an option: change of its price in dollars in a day, as the service reckons it; NULL: not said. Origin: theta of greeks of tradier.';
-comment on column latest_quotes.vega is 'Of an option: change of its price in dollars when the volatility rises by 0.01, as the service reckons it; NULL: not said. Origin: vega of greeks of tradier.';
-comment on column latest_quotes.rho is 'Of an option: change of its price in dollars when the interest rate rises by 0.01, as the service reckons it; NULL: not said. Origin: rho of greeks of tradier.';
-comment on column latest_quotes.greeks_at is 'When the service reckoned volatilities and greeks, UTC; NULL: not said. Origin: updated_at of greeks of tradier.';
+comment on column latest_quotes.root is 'As instruments.root: of an option the root of its OCC symbol where it is not the underlying''s. Origin: instruments.root.';
+comment on column latest_quotes.quoted_at is 'When bid and ask were made, UTC: the later of the two. Origin: bid_date and ask_date of tradier.';
+comment on column latest_quotes.traded_at is 'When the last trade was made, UTC; NULL also: never. Origin: trade_date of tradier.';
+comment on column latest_quotes.open_interest is 'Of an option: contracts that are open, mostly of the session before. Origin: open_interest of tradier.';
+comment on column latest_quotes.implied_volatility is 'Of an option: volatility by the service at the middle of bid and ask, a year''s: 0.2 is 20 %. Origin: mid_iv of greeks of tradier.';
+comment on column latest_quotes.bid_iv is 'Of an option: volatility by the service at the bid, a year''s: 0.2 is 20 %. Origin: bid_iv of greeks of tradier.';
+comment on column latest_quotes.ask_iv is 'Of an option: volatility by the service at the ask, a year''s: 0.2 is 20 %. Origin: ask_iv of greeks of tradier.';
+comment on column latest_quotes.gamma is 'Of an option: change of delta when the underlying rises by 1 dollar, by the service. Origin: gamma of greeks of tradier.';
+comment on column latest_quotes.theta is 'Of an option: change of its price in dollars in a day, by the service. Origin: theta of greeks of tradier.';
+comment on column latest_quotes.vega is 'Of an option: change of its price in dollars when the volatility rises by 0.01, by the service. Origin: vega of greeks of tradier.';
+comment on column latest_quotes.rho is 'Of an option: change of its price in dollars when the interest rate rises by 0.01, by the service. Origin: rho of greeks of tradier.';
+comment on column latest_quotes.greeks_at is 'When the service reckoned volatilities and greeks, UTC. Origin: updated_at of greeks of tradier.';
 comment on view latest_quotes is 'The newest quote of each instrument: one row per source, real-time and delayed apart.';
 
 -- view option_chain_latest, which reads instruments
@@ -1085,42 +1085,42 @@ comment on view latest_quotes is 'The newest quote of each instrument: one row p
 --   put_open_interest bigint,
 --   put_implied_volatility numeric
 comment on column option_chain_latest.underlying is 'Symbol of the underlying. Origin: instruments.symbol.';
-comment on column option_chain_latest.expiration is 'Of an option: the date on which it expires, New York; else NULL. Origin: matdt of instrument.';
-comment on column option_chain_latest.strike is 'Of an option: its strike price, in dollars for one share of the underlying; else NULL. Origin: strkpx of instrument.';
+comment on column option_chain_latest.expiration is 'Of an option: the date on which it expires, New York. Origin: matdt of instrument.';
+comment on column option_chain_latest.strike is 'Of an option: its strike price, in dollars for one share of the underlying. Origin: strkpx of instrument.';
 comment on column option_chain_latest.source is 'Kind of source: account, simulated or import. Origin: sources.kind.';
-comment on column option_chain_latest.delayed is 'Whether delayed quotes were asked for; false: real-time ones. It tells no rows apart: an instrument has one row of a source at an instant. Origin: parameter delayed of the call.';
-comment on column option_chain_latest.underlying_id is 'Of an option: instruments.id of its underlying; else NULL. Origin: the program.';
-comment on column option_chain_latest.call_instrument_id is 'The call: instruments.id; NULL: there is none, and so is all of call_. Origin: the program.';
-comment on column option_chain_latest.call_observed_at is 'Of the call: when the answer with the quote had arrived, UTC, in microseconds; of an import the time that the file gives. The service sends no time of a quote. Origin: the program.';
-comment on column option_chain_latest.call_bid is 'Of the call: bid, in dollars per share, of an option per share of its underlying; NULL: not sent; 0: sent so, as after hours, and means that nobody bids. Origin: bidprice of quote or undlyquote.';
-comment on column option_chain_latest.call_ask is 'Of the call: ask, in dollars per share, of an option per share of its underlying; NULL: not sent; 0: sent so, as after hours, and means that nobody asks. Origin: askprice of quote or undlyquote.';
-comment on column option_chain_latest.call_mid is 'Middle of bid and ask of the call, in dollars per share; NULL: no ask. Origin: quotes.bid and quotes.ask.';
-comment on column option_chain_latest.call_spread is 'Ask less bid of the call, in dollars per share; NULL: no ask. Origin: quotes.ask and quotes.bid.';
-comment on column option_chain_latest.call_last is 'Of the call: price of the last trade, in dollars per share, of an option per share of its underlying; NULL: not sent; 0: sent so, and no trade. Origin: lastprice of quote or undlyquote.';
-comment on column option_chain_latest.call_delta is 'Of the call: change of its price in dollars when the underlying rises by 1 dollar; else NULL. Origin: delta of extendedquote, or of greeks where that is missing.';
-comment on column option_chain_latest.call_volume is 'Of the call: shares traded, of an option contracts; NULL: not sent. The bars take it for the sum of the day so far. Origin: volume of extendedquote.';
-comment on column option_chain_latest.put_instrument_id is 'The put: instruments.id; NULL: there is none, and so is all of put_. Origin: the program.';
-comment on column option_chain_latest.put_observed_at is 'Of the put: when the answer with the quote had arrived, UTC, in microseconds; of an import the time that the file gives. The service sends no time of a quote. Origin: the program.';
-comment on column option_chain_latest.put_bid is 'Of the put: bid, in dollars per share, of an option per share of its underlying; NULL: not sent; 0: sent so, as after hours, and means that nobody bids. Origin: bidprice of quote or undlyquote.';
-comment on column option_chain_latest.put_ask is 'Of the put: ask, in dollars per share, of an option per share of its underlying; NULL: not sent; 0: sent so, as after hours, and means that nobody asks. Origin: askprice of quote or undlyquote.';
-comment on column option_chain_latest.put_mid is 'Middle of bid and ask of the put, in dollars per share; NULL: no ask. Origin: quotes.bid and quotes.ask.';
-comment on column option_chain_latest.put_spread is 'Ask less bid of the put, in dollars per share; NULL: no ask. Origin: quotes.ask and quotes.bid.';
-comment on column option_chain_latest.put_last is 'Of the put: price of the last trade, in dollars per share, of an option per share of its underlying; NULL: not sent; 0: sent so, and no trade. Origin: lastprice of quote or undlyquote.';
-comment on column option_chain_latest.put_delta is 'Of the put: change of its price in dollars when the underlying rises by 1 dollar; else NULL. Origin: delta of extendedquote, or of greeks where that is missing.';
-comment on column option_chain_latest.put_volume is 'Of the put: shares traded, of an option contracts; NULL: not sent. The bars take it for the sum of the day so far. Origin: volume of extendedquote.';
+comment on column option_chain_latest.delayed is 'Whether the quote is a delayed one; false: real-time. It tells no rows apart. Origin: parameter delayed of the call.';
+comment on column option_chain_latest.underlying_id is 'Of an option: instruments.id of its underlying. Origin: the program.';
+comment on column option_chain_latest.call_instrument_id is 'The call: instruments.id; NULL: there is none. Origin: the program.';
+comment on column option_chain_latest.call_observed_at is 'Of the call: when the answer had arrived, UTC, in microseconds; of an import the file''s time. Origin: the program.';
+comment on column option_chain_latest.call_bid is 'Of the call: bid, in dollars per share; 0: nobody bids, as after hours. Origin: bidprice of quote or undlyquote.';
+comment on column option_chain_latest.call_ask is 'Of the call: ask, in dollars per share; 0: nobody asks, as after hours. Origin: askprice of quote or undlyquote.';
+comment on column option_chain_latest.call_mid is 'Middle of bid and ask of the call, in dollars per share. Origin: quotes.bid and quotes.ask.';
+comment on column option_chain_latest.call_spread is 'Ask less bid of the call, in dollars per share. Origin: quotes.ask and quotes.bid.';
+comment on column option_chain_latest.call_last is 'Of the call: price of the last trade, in dollars per share; 0: no trade. Origin: lastprice of quote or undlyquote.';
+comment on column option_chain_latest.call_delta is 'Of the call: change of its price in dollars when the underlying rises by 1 dollar. Origin: delta of extendedquote, or of greeks where that is missing.';
+comment on column option_chain_latest.call_volume is 'Of the call: shares traded, of an option contracts. It is the sum of the day so far. Origin: volume of extendedquote.';
+comment on column option_chain_latest.put_instrument_id is 'The put: instruments.id; NULL: there is none. Origin: the program.';
+comment on column option_chain_latest.put_observed_at is 'Of the put: when the answer had arrived, UTC, in microseconds; of an import the file''s time. Origin: the program.';
+comment on column option_chain_latest.put_bid is 'Of the put: bid, in dollars per share; 0: nobody bids, as after hours. Origin: bidprice of quote or undlyquote.';
+comment on column option_chain_latest.put_ask is 'Of the put: ask, in dollars per share; 0: nobody asks, as after hours. Origin: askprice of quote or undlyquote.';
+comment on column option_chain_latest.put_mid is 'Middle of bid and ask of the put, in dollars per share. Origin: quotes.bid and quotes.ask.';
+comment on column option_chain_latest.put_spread is 'Ask less bid of the put, in dollars per share. Origin: quotes.ask and quotes.bid.';
+comment on column option_chain_latest.put_last is 'Of the put: price of the last trade, in dollars per share; 0: no trade. Origin: lastprice of quote or undlyquote.';
+comment on column option_chain_latest.put_delta is 'Of the put: change of its price in dollars when the underlying rises by 1 dollar. Origin: delta of extendedquote, or of greeks where that is missing.';
+comment on column option_chain_latest.put_volume is 'Of the put: shares traded, of an option contracts. It is the sum of the day so far. Origin: volume of extendedquote.';
 comment on column option_chain_latest.source_name is 'Name of the source. Origin: sources.name.';
-comment on column option_chain_latest.underlying_last is 'Newest last price of the underlying, in dollars per share; NULL: not known; 0: sent so, and no trade. Origin: quotes.last.';
-comment on column option_chain_latest.moneyness is 'underlying_last by strike, a ratio; NULL: no price. Origin: quotes.last and instruments.strike.';
-comment on column option_chain_latest.root is 'Root of the contracts'' OCC symbols where that is another than the underlying''s; else NULL: a strike has a row for each root. Origin: instruments.root.';
-comment on column option_chain_latest.call_quoted_at is 'Of the call: when bid and ask were made, as the service says it, UTC; NULL: not said. Origin: quotes.quoted_at.';
-comment on column option_chain_latest.call_traded_at is 'Of the call: when the last trade was made, as the service says it, UTC; NULL: not said, or never. Origin: quotes.traded_at.';
-comment on column option_chain_latest.call_open_interest is 'Of the call: contracts that are open, mostly of the session before; NULL: not said. Origin: extended_quotes.open_interest.';
-comment on column option_chain_latest.call_implied_volatility is 'Of the call: volatility that the service reckons from the middle of bid and ask, a year''s as a fraction: 0.2 is 20 %; NULL: not said. Origin: extended_quotes.implied_volatility.';
-comment on column option_chain_latest.put_quoted_at is 'Of the put: when bid and ask were made, as the service says it, UTC; NULL: not said. Origin: quotes.quoted_at.';
-comment on column option_chain_latest.put_traded_at is 'Of the put: when the last trade was made, as the service says it, UTC; NULL: not said, or never. Origin: quotes.traded_at.';
-comment on column option_chain_latest.put_open_interest is 'Of the put: contracts that are open, mostly of the session before; NULL: not said. Origin: extended_quotes.open_interest.';
-comment on column option_chain_latest.put_implied_volatility is 'Of the put: volatility that the service reckons from the middle of bid and ask, a year''s as a fraction: 0.2 is 20 %; NULL: not said. Origin: extended_quotes.implied_volatility.';
-comment on view option_chain_latest is 'One row per underlying, root, expiration and strike, until the expiration''s close: now, or at the instant of the setting quotekeeper.as_of. moneyness is the underlying''s last over the strike.';
+comment on column option_chain_latest.underlying_last is 'Newest last price of the underlying, in dollars per share; 0: no trade. Origin: quotes.last.';
+comment on column option_chain_latest.moneyness is 'underlying_last by strike, a ratio. Origin: quotes.last and instruments.strike.';
+comment on column option_chain_latest.root is 'Root of the contracts'' OCC symbols where it is not the underlying''s; a strike has a row for each root. Origin: instruments.root.';
+comment on column option_chain_latest.call_quoted_at is 'Of the call: when bid and ask were made, UTC. Origin: quotes.quoted_at.';
+comment on column option_chain_latest.call_traded_at is 'Of the call: when the last trade was made, UTC; NULL also: never. Origin: quotes.traded_at.';
+comment on column option_chain_latest.call_open_interest is 'Of the call: contracts that are open, mostly of the session before. Origin: extended_quotes.open_interest.';
+comment on column option_chain_latest.call_implied_volatility is 'Of the call: volatility by the service at the middle of bid and ask, a year''s: 0.2 is 20 %. Origin: extended_quotes.implied_volatility.';
+comment on column option_chain_latest.put_quoted_at is 'Of the put: when bid and ask were made, UTC. Origin: quotes.quoted_at.';
+comment on column option_chain_latest.put_traded_at is 'Of the put: when the last trade was made, UTC; NULL also: never. Origin: quotes.traded_at.';
+comment on column option_chain_latest.put_open_interest is 'Of the put: contracts that are open, mostly of the session before. Origin: extended_quotes.open_interest.';
+comment on column option_chain_latest.put_implied_volatility is 'Of the put: volatility by the service at the middle of bid and ask, a year''s: 0.2 is 20 %. Origin: extended_quotes.implied_volatility.';
+comment on view option_chain_latest is 'One row per underlying, root, expiration and strike, until the expiration''s close: now, or at the instant of the setting quotekeeper.as_of.';
 
 -- view option_surface, which reads instruments
 --   instrument_id integer,
@@ -1167,46 +1167,46 @@ comment on view option_chain_latest is 'One row per underlying, root, expiration
 --   root text
 comment on column option_surface.instrument_id is 'What is quoted: instruments.id. Origin: the program.';
 comment on column option_surface.underlying is 'Symbol of the underlying. Origin: instruments.symbol.';
-comment on column option_surface.expiration is 'Of an option: the date on which it expires, New York; else NULL. Origin: matdt of instrument.';
-comment on column option_surface.option_type is 'Of an option: CALL or PUT; else NULL. Origin: putcall of instrument, 1 is CALL and 0 PUT.';
-comment on column option_surface.strike is 'Of an option: its strike price, in dollars for one share of the underlying; else NULL. Origin: strkpx of instrument.';
+comment on column option_surface.expiration is 'Of an option: the date on which it expires, New York. Origin: matdt of instrument.';
+comment on column option_surface.option_type is 'Of an option: CALL or PUT. Origin: putcall of instrument, 1 is CALL and 0 PUT.';
+comment on column option_surface.strike is 'Of an option: its strike price, in dollars for one share of the underlying. Origin: strkpx of instrument.';
 comment on column option_surface.source is 'Kind of source: account, simulated or import. Origin: sources.kind.';
 comment on column option_surface.source_name is 'Name of the source. Origin: sources.name.';
-comment on column option_surface.delayed is 'Whether delayed quotes were asked for; false: real-time ones. It tells no rows apart: an instrument has one row of a source at an instant. Origin: parameter delayed of the call.';
-comment on column option_surface.observed_at is 'When the answer with the quote had arrived, UTC, in microseconds; of an import the time that the file gives. The service sends no time of a quote. Origin: the program.';
-comment on column option_surface.spot is 'Price of the underlying when the contract was quoted, in dollars per share: the middle of its bid and ask, or last where one of them is missing; NULL: none within a day. Origin: quotes.';
-comment on column option_surface.moneyness is 'spot by strike, a ratio; NULL: no spot. Origin: quotes and instruments.strike.';
+comment on column option_surface.delayed is 'Whether the quote is a delayed one; false: real-time. It tells no rows apart. Origin: parameter delayed of the call.';
+comment on column option_surface.observed_at is 'When the answer had arrived, UTC, in microseconds; of an import the file''s time. Origin: the program.';
+comment on column option_surface.spot is 'Price of the underlying at that time, in dollars per share: the middle of bid and ask, else last; none older than a day. Origin: quotes.';
+comment on column option_surface.moneyness is 'spot by strike, a ratio. Origin: quotes and instruments.strike.';
 comment on column option_surface.years is 'From observed_at to the close at which the contract expires, in years of 365 days. Origin: the program.';
-comment on column option_surface.bid is 'Bid, in dollars per share, of an option per share of its underlying; NULL: not sent; 0: sent so, as after hours, and means that nobody bids. Origin: bidprice of quote or undlyquote.';
-comment on column option_surface.mid is 'Middle of bid and ask, in dollars per share; NULL: no ask. Origin: quotes.bid and quotes.ask.';
-comment on column option_surface.ask is 'Ask, in dollars per share, of an option per share of its underlying; NULL: not sent; 0: sent so, as after hours, and means that nobody asks. Origin: askprice of quote or undlyquote.';
-comment on column option_surface.iv_bid is 'Implied volatility per year at the bid: 0.2 is 20 %; NULL: no bid, or none gives this price. Origin: the program.';
-comment on column option_surface.iv_mid is 'Implied volatility per year at mid: 0.2 is 20 %; NULL: no bid, or none gives this price. Origin: the program.';
-comment on column option_surface.iv_ask is 'Implied volatility per year at the ask: 0.2 is 20 %; NULL: no ask, or none gives this price. Origin: the program.';
-comment on column option_surface.delta is 'Change of the value in dollars when the underlying rises by 1 dollar, at iv_mid; NULL without it. Origin: the program.';
-comment on column option_surface.gamma is 'Change of delta when the underlying rises by 1 dollar, at iv_mid; NULL without it. Origin: the program.';
-comment on column option_surface.vega is 'Change of the value in dollars per share when volatility rises by 1, as from 20 % to 120 %, at iv_mid; NULL without it. Origin: the program.';
-comment on column option_surface.theta is 'Change of the value in dollars per share, for each year that passes, at iv_mid; NULL without it. Origin: the program.';
-comment on column option_surface.rho is 'Change of the value in dollars per share when the interest rate rises by 1, as from 4 % to 104 %, at iv_mid; NULL without it. Origin: the program.';
-comment on column option_surface.service_delta is 'Of an option: change of its price in dollars when the underlying rises by 1 dollar; else NULL. Origin: delta of extendedquote, or of greeks where that is missing.';
-comment on column option_surface.delta_difference is 'delta less service_delta, in dollars per dollar; NULL where one is missing. Origin: the program.';
-comment on column option_surface.quoted_at is 'When bid and ask were made, as the service says it, UTC: the later of the two; NULL: not said, as by the specification''s service. Origin: bid_date and ask_date of tradier.';
-comment on column option_surface.traded_at is 'When the last trade was made, as the service says it, UTC; NULL: not said, or never. Origin: trade_date of tradier.';
-comment on column option_surface.open_interest is 'Of an option: contracts that are open, mostly of the session before; NULL: not said. Origin: open_interest of tradier.';
-comment on column option_surface.service_iv_bid is 'Volatility that the service reckons from the bid, a year''s as a fraction: 0.2 is 20 %; NULL: not said. Origin: extended_quotes.bid_iv.';
-comment on column option_surface.service_iv_mid is 'Volatility that the service reckons from the middle of bid and ask, a year''s as a fraction: 0.2 is 20 %; NULL: not said. Origin: extended_quotes.implied_volatility.';
-comment on column option_surface.service_iv_ask is 'Volatility that the service reckons from the ask, a year''s as a fraction: 0.2 is 20 %; NULL: not said. Origin: extended_quotes.ask_iv.';
-comment on column option_surface.service_gamma is 'Change of delta when the underlying rises by 1 dollar, as the service reckons it; NULL: not said. Origin: extended_quotes.gamma.';
-comment on column option_surface.service_theta is 'Change of the price in dollars in a day, as the service reckons it; NULL: not said. Origin: extended_quotes.theta.';
-comment on column option_surface.service_vega is 'Change of the price in dollars when volatility rises by 0.01, as the service reckons it; NULL: not said. Origin: extended_quotes.vega.';
-comment on column option_surface.service_rho is 'Change of the price in dollars when the interest rate rises by 0.01, as the service reckons it; NULL: not said. Origin: extended_quotes.rho.';
-comment on column option_surface.greeks_at is 'When the service reckoned volatilities and greeks, UTC; NULL: not said. Origin: updated_at of greeks of tradier.';
-comment on column option_surface.iv_mid_difference is 'iv_mid less service_iv_mid, a year''s as a fraction: 0.2 is 20 %; NULL where one is missing. Origin: the program.';
-comment on column option_surface.gamma_difference is 'gamma less service_gamma, per dollar; NULL where one is missing. Origin: the program.';
-comment on column option_surface.theta_difference is 'theta of a day less service_theta, in dollars per share; NULL where one is missing. Origin: the program.';
-comment on column option_surface.vega_difference is 'vega of a volatility''s 0.01 less service_vega, in dollars per share; NULL where one is missing. Origin: the program.';
-comment on column option_surface.rho_difference is 'rho of a rate''s 0.01 less service_rho, in dollars per share; NULL where one is missing. Origin: the program.';
-comment on column option_surface.root is 'Root of the contract''s OCC symbol where that is another than the underlying''s; else NULL. Origin: instruments.root.';
+comment on column option_surface.bid is 'Bid, in dollars per share; 0: nobody bids, as after hours. Origin: bidprice of quote or undlyquote.';
+comment on column option_surface.mid is 'Middle of bid and ask, in dollars per share. Origin: quotes.bid and quotes.ask.';
+comment on column option_surface.ask is 'Ask, in dollars per share; 0: nobody asks, as after hours. Origin: askprice of quote or undlyquote.';
+comment on column option_surface.iv_bid is 'Implied volatility per year at the bid: 0.2 is 20 %. Origin: the program.';
+comment on column option_surface.iv_mid is 'Implied volatility per year at mid: 0.2 is 20 %. Origin: the program.';
+comment on column option_surface.iv_ask is 'Implied volatility per year at the ask: 0.2 is 20 %. Origin: the program.';
+comment on column option_surface.delta is 'Change of the value in dollars when the underlying rises by 1 dollar, at iv_mid. Origin: the program.';
+comment on column option_surface.gamma is 'Change of delta when the underlying rises by 1 dollar, at iv_mid. Origin: the program.';
+comment on column option_surface.vega is 'Change of the value in dollars per share when volatility rises by 1, as from 20 % to 120 %, at iv_mid. Origin: the program.';
+comment on column option_surface.theta is 'Change of the value in dollars per share, for each year that passes, at iv_mid. Origin: the program.';
+comment on column option_surface.rho is 'Change of the value in dollars per share when the interest rate rises by 1, as from 4 % to 104 %, at iv_mid. Origin: the program.';
+comment on column option_surface.service_delta is 'Of an option: change of its price in dollars when the underlying rises by 1 dollar. Origin: delta of extendedquote, or of greeks where that is missing.';
+comment on column option_surface.delta_difference is 'delta less service_delta, in dollars per dollar. Origin: the program.';
+comment on column option_surface.quoted_at is 'When bid and ask were made, UTC: the later of the two. Origin: bid_date and ask_date of tradier.';
+comment on column option_surface.traded_at is 'When the last trade was made, UTC; NULL also: never. Origin: trade_date of tradier.';
+comment on column option_surface.open_interest is 'Of an option: contracts that are open, mostly of the session before. Origin: open_interest of tradier.';
+comment on column option_surface.service_iv_bid is 'Volatility by the service at the bid, a year''s: 0.2 is 20 %. Origin: extended_quotes.bid_iv.';
+comment on column option_surface.service_iv_mid is 'Volatility by the service at the middle of bid and ask, a year''s: 0.2 is 20 %. Origin: extended_quotes.implied_volatility.';
+comment on column option_surface.service_iv_ask is 'Volatility by the service at the ask, a year''s: 0.2 is 20 %. Origin: extended_quotes.ask_iv.';
+comment on column option_surface.service_gamma is 'Change of delta when the underlying rises by 1 dollar, by the service. Origin: extended_quotes.gamma.';
+comment on column option_surface.service_theta is 'Change of the price in dollars in a day, by the service. Origin: extended_quotes.theta.';
+comment on column option_surface.service_vega is 'Change of the price in dollars when volatility rises by 0.01, by the service. Origin: extended_quotes.vega.';
+comment on column option_surface.service_rho is 'Change of the price in dollars when the interest rate rises by 0.01, by the service. Origin: extended_quotes.rho.';
+comment on column option_surface.greeks_at is 'When the service reckoned volatilities and greeks, UTC. Origin: updated_at of greeks of tradier.';
+comment on column option_surface.iv_mid_difference is 'iv_mid less service_iv_mid, a year''s as a fraction: 0.2 is 20 %. Origin: the program.';
+comment on column option_surface.gamma_difference is 'gamma less service_gamma, per dollar. Origin: the program.';
+comment on column option_surface.theta_difference is 'theta of a day less service_theta, in dollars per share. Origin: the program.';
+comment on column option_surface.vega_difference is 'vega of a volatility''s 0.01 less service_vega, in dollars per share. Origin: the program.';
+comment on column option_surface.rho_difference is 'rho of a rate''s 0.01 less service_rho, in dollars per share. Origin: the program.';
+comment on column option_surface.root is 'Root of the contract''s OCC symbol where it is not the underlying''s. Origin: instruments.root.';
 comment on view option_surface is 'Implied volatilities and greeks of the contracts that have not expired: now, or at the instant of the setting quotekeeper.as_of.';
 
 -- view session_bars_now, which reads extended_quotes, intraday_bars, quotes, session_bars
@@ -1231,15 +1231,15 @@ comment on column session_bars_now.delayed is 'Whether it is of delayed quotes; 
 comment on column session_bars_now.date is 'The exchange''s date, New York. Origin: the program.';
 comment on column session_bars_now.first_at is 'observed_at of its first quote. UTC. Origin: quotes.observed_at.';
 comment on column session_bars_now.last_at is 'observed_at of its last quote. UTC. Origin: quotes.observed_at.';
-comment on column session_bars_now.open is 'First price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
-comment on column session_bars_now.high is 'Highest price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
-comment on column session_bars_now.low is 'Lowest price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
-comment on column session_bars_now.close is 'Last price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
-comment on column session_bars_now.close_at is 'observed_at of the quote with that last price; NULL: no trade was seen. UTC. Origin: quotes.observed_at.';
-comment on column session_bars_now.spread_sum is 'Sum of ask less bid, in dollars per share, of the quotes in which both are above 0. Origin: quotes.ask and quotes.bid.';
+comment on column session_bars_now.open is 'First price above 0, in dollars per share. Origin: quotes.last.';
+comment on column session_bars_now.high is 'Highest price above 0, in dollars per share. Origin: quotes.last.';
+comment on column session_bars_now.low is 'Lowest price above 0, in dollars per share. Origin: quotes.last.';
+comment on column session_bars_now.close is 'Last price above 0, in dollars per share. Origin: quotes.last.';
+comment on column session_bars_now.close_at is 'observed_at of the quote with that last price; UTC. Origin: quotes.observed_at.';
+comment on column session_bars_now.spread_sum is 'Sum of ask less bid, in dollars per share, where both are above 0. Origin: quotes.ask and quotes.bid.';
 comment on column session_bars_now.spread_count is 'How many quotes have a bid and an ask above 0. Origin: the program.';
 comment on column session_bars_now.quote_count is 'How many quotes it is made of. Origin: the program.';
-comment on column session_bars_now.volume is 'Shares traded on the date, of an option contracts: the last number shown; NULL: none. Origin: extended_quotes.volume.';
+comment on column session_bars_now.volume is 'Shares traded on the date, of an option contracts: the last number shown. Origin: extended_quotes.volume.';
 comment on view session_bars_now is 'Internal, part of bars_1d: session_bars with the rows that their bars do not have yet.';
 
 -- function as_of() returns timestamp with time zone

@@ -35,6 +35,13 @@ const NUMBERS: Readonly<Record<string, readonly { column: string; unit: string; 
   ],
 };
 
+/** Tables of which the page says what they are, and not their columns. */
+const INTERNAL: readonly string[] = [
+  ...["archive_identity", "archive_lake", "backfill_positions", "backfills", "collectors", "dropped_days"],
+  ...["epochs", "journal_positions", "late_days", "lease_history", "leases", "open_slots"],
+  ...["schema_migrations", "schema_texts"],
+];
+
 /** What stands before a column's origin, which ends its comment. */
 const ORIGIN = " Origin: ";
 
@@ -67,24 +74,28 @@ export function columnsPage(relations: readonly Relation[]): string {
   // One table without columns is but a lock.
   const shown = relations.filter(({ columns }) => columns.length > 0);
   const first = READ_FIRST.flatMap((name) => shown.filter((relation) => relation.name === name));
-  const rest = shown.filter((relation) => !first.includes(relation));
+  const internal = shown.filter(({ name }) => INTERNAL.includes(name));
+  const rest = shown.filter((relation) => !first.includes(relation) && !internal.includes(relation));
+  const views = rest.filter(({ kind }) => kind === "view");
+  const tables = rest.filter(({ kind }) => kind === "table");
+  const order = [...first, ...views, ...tables];
   const part = (title: string, of: readonly Relation[]): string =>
-    paragraphs(`## ${title}`, ...of.map(relationText));
+    paragraphs(
+      `## ${title}`,
+      ...of.map((relation) => relationText(relation, order.slice(0, order.indexOf(relation)))),
+    );
   return paragraphs(
     GENERATED,
     "# Tables, views and columns",
-    "What the database says of itself, written down by its migrations. `\\d+ quotes` in `psql` shows the same for one table or view, and every tool that knows `comment on`.",
-    "All times are UTC, in microseconds; dates are the exchange's, in New York. Prices are in dollars; those of options are for one share of the underlying, not for a contract. NULL means that there is no value. The origin is an element of the service's answer, a column, a file, or the program itself.",
+    "`\\d+ quotes` in `psql` shows the same of one table or view.",
+    "All times are UTC, in microseconds; dates are the exchange's, in New York. Prices are in dollars; those of options are for one share of the underlying, not for a contract. NULL means that there is no value: not sent, not said, or not applicable. What stands in brackets is the origin: an element of the service's answer, a column or a file; without brackets the program itself. A column that is as in another table is named below.",
     unitsText(),
     part("Tables that people read", first).trimEnd(),
-    part(
-      "Views",
-      rest.filter(({ kind }) => kind === "view"),
-    ).trimEnd(),
-    part(
-      "Tables that the program keeps for itself",
-      rest.filter(({ kind }) => kind === "table"),
-    ).trimEnd(),
+    part("Views", views).trimEnd(),
+    part("Tables that the program keeps for itself", tables).trimEnd(),
+    "### Without their columns",
+    "`\\d+ leases` in `psql` shows the columns of one.",
+    internal.map(({ name, comment }) => `- ${code(name)}: ${plain(comment ?? "")}`).join("\n"),
   );
 }
 
@@ -99,7 +110,7 @@ function unitsText(): string {
     "## Units of numbers",
     "The readers of CSV files, of XML and of JSON take a sign at a number by the unit of its column:",
     markdownTable(["unit", "holds", "percent sign"], rows).trimEnd(),
-    "A column that is `signed` holds numbers below zero, written as `-0.05`, with the minus of typography (U+2212), or as accounts have them: `(0.05)`. In any other column a number below zero, such as -999, stands for no value: the field is NULL, a dead letter (`odd_field`) has the number, and the rest of the row stays. So an index that goes below zero, such as TICK, has no such `last`. Where a sign is refused, an answer's field is NULL with a dead letter, and its row stays; of a CSV file the whole row is a dead letter, or of a count the count alone. Thousands separators are commas before three digits each, and no such number begins with 0: `1,234.50` is read, `0,123` is refused. Whatever else stands at a number is refused, never skipped.",
+    "A `signed` column holds numbers below zero: `-0.05`, with the minus U+2212, or `(0.05)`. In any other a number below zero, such as -999, stands for no value: NULL, with a dead letter (`odd_field`); the rest of the row stays. Where a sign is refused, an answer's field is NULL with a dead letter; of a CSV file the whole row is a dead letter, or of a count the count alone. `1,234.50` is read, `0,123` is refused, and so is whatever else stands at a number.",
   ).trimEnd();
 }
 
@@ -107,19 +118,71 @@ function unitName(unit: Unit): string {
   return unit === "own" ? "the service's own" : unit;
 }
 
-function relationText({ name, comment, columns }: Relation): string {
+/** A relation by its own columns, and the names of those that another one above has described. */
+function relationText({ name, comment, columns }: Relation, above: readonly Relation[]): string {
   const numbers = NUMBERS[name];
   const unitOf = (column: string): string => {
     const { unit, signed } = numbers?.find((one) => one.column === column) ?? { unit: "" };
     return unit in UNITS ? `${unitName(unit as Unit)}${signed ? ", signed" : ""}` : "";
   };
-  const rows = columns.map((column) => {
-    const [meaning = "", origin = ""] = (column.comment ?? "").split(ORIGIN);
-    const unit = numbers ? [unitOf(column.name)] : [];
-    return [code(column.name), column.type, ...unit, plain(meaning), plain(origin.replace(/\.$/, ""))];
-  });
-  const table = markdownTable(["column", "type", ...(numbers ? ["unit"] : []), "what it is", "origin"], rows);
-  return [`### ${name}`, plain(comment ?? ""), table].filter((text) => text !== "").join("\n\n");
+  const own = columns.filter((column) => describedIn(column, above) === null && !isTwin(column, columns));
+  const rows = own.map((column) => [
+    twinsOf(column, columns)
+      .map((one) => code(one.name))
+      .join(", "),
+    column.type,
+    ...(numbers ? [unitOf(column.name)] : []),
+    meaningOf(column),
+  ]);
+  const table =
+    rows.length === 0
+      ? ""
+      : markdownTable(["column", "type", ...(numbers ? ["unit"] : []), "what it is"], rows);
+  return [`### ${name}`, plain(comment ?? ""), table, sharedText(columns, above)]
+    .filter((text) => text !== "")
+    .join("\n\n");
+}
+
+type Column = Relation["columns"][number];
+
+/** The first relation above that has the column with the same type and comment. */
+function describedIn({ name, type, comment }: Column, above: readonly Relation[]): string | null {
+  const same = (one: Column): boolean => one.name === name && one.type === type && one.comment === comment;
+  return above.find(({ columns }) => columns.some(same))?.name ?? null;
+}
+
+/** A column of the call and the same one of the put; else the column alone. */
+function twinsOf(column: Column, columns: readonly Column[]): Column[] {
+  return [column, ...columns.filter((one) => one !== column && isTwinOf(one, column))];
+}
+
+const isTwin = (column: Column, columns: readonly Column[]): boolean =>
+  columns.some((one) => isTwinOf(column, one));
+
+/** Whether a column says of the put what the other one says of the call. */
+function isTwinOf(put: Column, { name, comment }: Column): boolean {
+  return (
+    name.startsWith("call_") &&
+    put.name === name.replace("call_", "put_") &&
+    put.comment?.toLowerCase() === comment?.toLowerCase().replaceAll("call", "put")
+  );
+}
+
+function sharedText(columns: readonly Column[], above: readonly Relation[]): string {
+  const byRelation = new Map<string, string[]>();
+  for (const column of columns) {
+    const where = describedIn(column, above);
+    if (where !== null) byRelation.set(where, [...(byRelation.get(where) ?? []), code(column.name)]);
+  }
+  const parts = [...byRelation].map(([where, names]) => `as in [${where}](#${where}) ${names.join(", ")}`);
+  return parts.length === 0 ? "" : plain(`${parts.join("; ").replace(/^a/, "A")}.`);
+}
+
+/** What a column is; in brackets where its value comes from, if not from the program. */
+function meaningOf({ comment }: Column): string {
+  const [meaning = "", origin = ""] = (comment ?? "").split(ORIGIN);
+  const from = origin.replace(/\.$/, "");
+  return plain(from === "the program" || from === "" ? meaning : `${meaning.replace(/\.$/, "")} (${from}).`);
 }
 
 /** Comments are plain text: what Markdown would take for its own is no markup. */

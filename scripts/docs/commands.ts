@@ -15,16 +15,27 @@ export async function commandsPage(): Promise<string> {
     ([name, command]) => {
       shown = "";
       command.outputHelp();
-      return [`## ${name}`, codeBlock("text", shown)];
+      return [`## ${name}`, codeBlock("text", withoutWhatAllHave(shown))];
     },
   );
   return paragraphs(
     GENERATED,
     "# Commands",
-    "Source: `src/cli/program.ts`; this is what `--help` shows.",
-    "In a checkout, after `npm ci`, a command is called as `npx quotekeeper <command>`; `npm start` is `quotekeeper start`. Results go to stdout, logs and complaints to stderr.",
+    "Source: `src/cli/program.ts`; this is what `--help` shows, without what all commands have: `-h, --help`, and the exit codes 0 done, 1 something needs a person, 2 wrong usage or configuration. Flags are off by default. [How to call it](terminal.md#calling-it). Results go to stdout, logs and complaints to stderr.",
     ...sections,
   );
+}
+
+/** A help text without the lines and remarks that every other one has too. */
+function withoutWhatAllHave(help: string): string {
+  return help
+    .replaceAll(/^ +-h, --help.*\n/gm, "")
+    .replaceAll(/^ +help \[command\].*\n/gm, "")
+    .replaceAll(/\s+\(default: false\)/g, "")
+    .replace(/^Exit codes: .*\n?/m, "")
+    .replace(/^Options:\n(?! )/m, "")
+    .replaceAll(/\n{3,}/g, "\n\n")
+    .trimEnd();
 }
 
 /** The program's commands, of which none runs. @param write takes what their help shows */

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { errorJson } from "../../src/cli/terminal/complain.ts";
 import { JSON_SCHEMAS } from "../../src/cli/jsonSchemas.ts";
-import { code, GENERATED, markdownTable, paragraphs } from "./markdown.ts";
+import { codeBlock, GENERATED, paragraphs } from "./markdown.ts";
 
 /** The parts of a JSON Schema that ours have. */
 type Schema = {
@@ -31,10 +31,10 @@ export function jsonPage(): string {
     [
       "With `--json` a command prints one JSON document on stdout and nothing else there; `status --watch --json` prints one document a line.",
       "Prices and other decimals are text, digit by digit as the service sent them. Times are ISO 8601 in UTC; with microseconds where an answer's arrival is meant.",
-      "A field that has no value is `null`, never left out, unless it is marked _may be absent_. New fields may come with any release; a field is taken away, or means something else, only with a new major version.",
+      "A field that has no value is `null`, never left out, unless it may be absent. New fields may come with any release; a field is taken away, or means something else, only with a new major version.",
     ].join("\n"),
     "## Errors",
-    "When the command itself fails, stdout stays empty and the **last line of stderr** is this document on one line. The exit code is the same as without `--json`: 1 when something needs a person, 2 for wrong usage or configuration. [Errors](errors.md) lists the codes.",
+    "When the command itself fails, stdout stays empty and the **last line of stderr** is this document on one line. The exit code is the same as without `--json`. [Errors](errors.md) lists the codes.",
     fieldTable(jsonSchema(errorJson)),
     ...sections,
   );
@@ -80,7 +80,12 @@ function describedTable(schema: Schema): string[] {
 }
 
 function fieldTable(schema: Schema): string {
-  return markdownTable(["Field", "Type"], fields(schema, schema.type === "array" ? "[]" : ""));
+  const rows = fields(schema, schema.type === "array" ? "[]" : "");
+  const width = Math.max(...rows.map(([field = ""]) => field.length));
+  return codeBlock(
+    "text",
+    rows.map(([field = "", type = ""]) => `${field.padEnd(width)}  ${type}`).join("\n"),
+  );
 }
 
 function fields(schema: Schema, path: string): string[][] {
@@ -89,8 +94,8 @@ function fields(schema: Schema, path: string): string[][] {
   return Object.entries(properties ?? {}).flatMap(([name, field]) => {
     const at = path === "" ? name : `${path}.${name}`;
     const below = withoutNull(field);
-    const absent = required.includes(name) ? "" : ", _may be absent_";
-    return [[code(at), `${typeOf(field)}${absent}`], ...fields(below, below.items ? `${at}[]` : at)];
+    const absent = required.includes(name) ? "" : ", may be absent";
+    return [[at, `${typeOf(field)}${absent}`], ...fields(below, below.items ? `${at}[]` : at)];
   });
 }
 
@@ -98,8 +103,8 @@ function typeOf(schema: Schema): string {
   const { anyOf, enum: values, items, additionalProperties, properties, type, format } = schema;
   const alternatives = [...new Set((anyOf ?? []).map(typeOf))];
   if (alternatives.length > 0) return alternatives.join(" or ");
-  if (values) return values.length > 20 ? "text" : values.map(code).join(", ");
-  if (schema.const !== undefined) return code(String(schema.const));
+  if (values) return values.length > 20 ? "text" : values.join(", ");
+  if (schema.const !== undefined) return String(schema.const);
   if (items) return `list of ${plural(items)}`;
   if (properties) return "object";
   if (typeof additionalProperties === "object") return `object of ${plural(additionalProperties)} by name`;

@@ -116,7 +116,7 @@ export const environmentSchema = z.object({
   DATABASE_URL: databaseUrl
     .optional()
     .describe(
-      "Address of a PostgreSQL server, 15 or later, in libpq's form, `sslmode` included (docs/database-server.md). TimescaleDB is used if it is installed there.",
+      "Address of a PostgreSQL server, 15 or later, in libpq's form, `sslmode` included (docs/databases.md). TimescaleDB is used if it is installed there.",
     )
     .register(variableMeta, {
       secret: true,
@@ -126,7 +126,7 @@ export const environmentSchema = z.object({
   DATABASE_READER_URL: databaseUrl
     .optional()
     .describe(
-      "Address of the same database for the dashboard and `serve`, with a user who can only read (docs/database-server.md).",
+      "Address of the same database for the dashboard and `serve`, with a user who can only read (docs/databases.md).",
     )
     .register(variableMeta, {
       secret: true,

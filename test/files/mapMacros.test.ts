@@ -4,8 +4,8 @@ import { expect, test } from "@jest/globals";
 import { MAP_MACROS } from "../../src/files/mapMacros.ts";
 import { fileOf, mapped, valuesOf } from "./maps.ts";
 
-test("each macro gives what its comment says, and docs/vendor-maps.md has it", async () => {
-  const page = readFileSync(new URL("../../docs/vendor-maps.md", import.meta.url), "utf8");
+test("each macro gives what its comment says, and docs/backfill-csv.md has it", async () => {
+  const page = readFileSync(new URL("../../docs/backfill-csv.md", import.meta.url), "utf8");
   const examples = [...MAP_MACROS.matchAll(/(\w+\([^()]*\)) is ([^\s,;]+(?: \d\d:\d\d:\d\d)?)/gu)];
   const given = await valuesOf(examples.map(([, expression = ""]) => expression));
   const names = [...MAP_MACROS.matchAll(/create macro ([a-z]\w*)/gu)].map(([, name = ""]) => name);

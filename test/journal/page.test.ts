@@ -1,5 +1,5 @@
 /**
- * The page alone: this reader is written from docs/journal-format.md and uses nothing of the program. What it reads is held against
+ * The page alone: this reader is written from docs/journal.md and uses nothing of the program. What it reads is held against
  * what was appended.
  */
 import { createHash } from "node:crypto";
@@ -10,10 +10,7 @@ import { expect, test } from "@jest/globals";
 import type { JournalRecord } from "../../src/journal/record.ts";
 import { answer, asText, freshDir, handClock, HOUR, open, upTo } from "./world.ts";
 
-const pageOf = (name: string): string =>
-  readFileSync(new URL(`../../docs/${name}.md`, import.meta.url), "utf8");
-const PAGE = pageOf("journal-format");
-const LIST = pageOf("journal-damage");
+const PAGE = readFileSync(new URL("../../docs/journal.md", import.meta.url), "utf8");
 
 type Read = { head: Record<string, unknown>; body: Buffer };
 
@@ -121,5 +118,5 @@ test("the list says of each finished segment what a reader of one's own finds in
   expect(new Set(events.map(({ event }) => String(event)))).toEqual(
     new Set(["listed", "begun", "finished", "compressed"]),
   );
-  for (const { event } of events) expect(LIST).toMatch(new RegExp(`^\\| \`${String(event)}\` +\\|`, "m"));
+  for (const { event } of events) expect(PAGE).toMatch(new RegExp(`^\\| \`${String(event)}\` +\\|`, "m"));
 });

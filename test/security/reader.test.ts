@@ -222,9 +222,9 @@ test("the program's own reader reads what a reader does, and nothing else", asyn
   await pool.end();
 });
 
-test("what only a superuser can take from readers stands in docs/database-server.md, for servers of one's own", () => {
+test("what only a superuser can take from readers stands in docs/databases.md, for servers of one's own", () => {
   const [, statement = ""] =
-    /```sql\n(do \$\$.*?)\n```/s.exec(readFileSync("docs/database-server.md", "utf8")) ?? [];
+    /```sql\n(do \$\$.*?)\n```/s.exec(readFileSync("docs/databases.md", "utf8")) ?? [];
 
   expect(statement).toContain("revoke execute on function");
   expect(rolesSql({ ownerPassword: "", viewerPassword: "" })).toContain(statement);

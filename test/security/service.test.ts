@@ -209,7 +209,7 @@ test.each([
 });
 
 describe("every error has a document", () => {
-  test("whatever the HTTP parser or the service refuses, and with the status that docs/serve-protocol.md names", async () => {
+  test("whatever the HTTP parser or the service refuses, and with the status that docs/serve.md names", async () => {
     const { request, host, open } = await running({
       patience: { ...PATIENCE, headersMs: 200, requestMs: 200, checkEveryMs: 20 },
     });

@@ -15,8 +15,8 @@ const read = (path: string): string => readFileSync(new URL(`../../${path}`, imp
 
 const PAGE = read("docs/tradier.md");
 
-/** Arguments of each `npx quotekeeper` on the page, in their order. */
-const COMMANDS = [...PAGE.matchAll(/^ *npx quotekeeper (.+)$/gm)].map(([, line = ""]) =>
+/** Arguments of each `quotekeeper` on the page, in their order. */
+const COMMANDS = [...PAGE.matchAll(/^ *quotekeeper (.+)$/gm)].map(([, line = ""]) =>
   [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare ?? ""),
 );
 

@@ -12,7 +12,7 @@ export const VIEWER = "quotekeeper_viewer";
 
 /**
  * What only a superuser can take from the reader, because everybody has it (PUBLIC): all with which a role that may only read
- * could hold others up or fill a disk. docs/database-server.md has the same text, for servers of one's own.
+ * could hold others up or fill a disk. docs/databases.md has the same text, for servers of one's own.
  */
 const TAKEN_FROM_EVERYBODY = String.raw`do $$
 declare

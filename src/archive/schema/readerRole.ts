@@ -30,7 +30,7 @@ const READER_SETTINGS = [
 /**
  * Ends the sessions of readers (members of the role, the role itself) that hold up anybody else, and those whose
  * transaction lasts too long: an open one keeps dead rows from being removed. Of whom this session's user may not end,
- * none: see docs/database-server.md.
+ * none: see docs/databases.md.
  *
  * @returns how many
  */
@@ -147,7 +147,7 @@ export async function settleReader(client: pg.ClientBase): Promise<string | null
 /**
  * What keeps a reader within its bounds, as far as this session's user may do it: the right to end its sessions; the settings
  * it begins with, while nobody has given the role any; no tables, temporary ones included, which everybody may make who may
- * connect. docs/database-server.md has what only a superuser may do.
+ * connect. docs/databases.md has what only a superuser may do.
  */
 async function limitReader(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ statements: string[] }>(

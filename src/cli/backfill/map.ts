@@ -38,7 +38,7 @@ export async function openMap(config: Config, { clock }: Edges, file: string): P
   if (/\.ya?ml$/iu.test(file))
     throw new QuotekeeperError(
       "BACKFILL_MAP_INVALID",
-      `${file}: a map is a SELECT since 0.9.0. docs/vendor-maps.md says how to write one, and docs/maps has those of the vendors`,
+      `${file}: a map is a SELECT since 0.9.0. docs/backfill-csv.md says how to write one, and docs/maps has those of the vendors`,
     );
   const sql = await readTextFile(file).catch((cause: NodeJS.ErrnoException) => {
     throw new QuotekeeperError("BACKFILL_MAP_INVALID", `${file} cannot be read (${cause.code})`, { cause });

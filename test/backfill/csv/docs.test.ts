@@ -1,19 +1,19 @@
-/** What docs/backfill-csv.md and docs/vendor-maps.md show works as it stands there. */
+/** What docs/backfill-csv.md shows works as it stands there. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "@jest/globals";
 import { backfillWorld } from "../world.ts";
 import { backfill, fileOf, letters, rows } from "./csvFiles.ts";
 
-/** The first block of code of a language on a page. */
-function block(page: string, language: string): string {
-  const text = readFileSync(new URL(`../../../docs/${page}`, import.meta.url), "utf8");
-  return new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, "su").exec(text)?.[1] ?? "";
-}
+/** The blocks of code of a language on the page. */
+const PAGE = readFileSync(new URL("../../../docs/backfill-csv.md", import.meta.url), "utf8");
+const blocks = (language: string): string[] =>
+  [...PAGE.matchAll(new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, "gsu"))].map(([, block = ""]) => block);
+const [plain = "", vendors = ""] = blocks("csv");
 
 test("the file of the documentation is imported as it says", async () => {
   const world = await backfillWorld();
 
-  const { exitCode, report } = await backfill(world, fileOf(block("backfill-csv.md", "csv")));
+  const { exitCode, report } = await backfill(world, fileOf(plain));
 
   expect({ exitCode, report }).toMatchObject({
     exitCode: 0,
@@ -30,9 +30,9 @@ test("the file of the documentation is imported as it says", async () => {
 
 test("the file and the map of the documentation are imported as it says", async () => {
   const world = await backfillWorld();
-  const map = fileOf(block("vendor-maps.md", "sql"), "map.sql");
+  const map = fileOf(blocks("sql").find((sql) => sql.includes("from input")) ?? "", "map.sql");
 
-  const { exitCode } = await backfill(world, fileOf(block("vendor-maps.md", "csv")), "--map", map);
+  const { exitCode } = await backfill(world, fileOf(vendors), "--map", map);
 
   expect({ exitCode, letters: await letters(world) }).toEqual({ exitCode: 0, letters: [] });
   expect(await rows(world)).toEqual([

@@ -8,7 +8,7 @@ import { freshDatabase } from "../support/database.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { duckdbRows } from "./duckdb.ts";
 
-const pages = ["outgrowing", "lake-duckdb"]
+const pages = ["databases", "lake"]
   .map((name) => readFileSync(new URL(`../../docs/${name}.md`, import.meta.url), "utf8"))
   .join("\n");
 const lake = join(tempDir(), "lake");
@@ -19,9 +19,9 @@ const written = await run(["lake", "--out", lake], { DATABASE_URL: url });
 const statements = [...pages.matchAll(/```sql\n([\s\S]*?)```/g)].map(([, sql = ""]) => sql);
 const duckdb = statements.filter((sql) => sql.includes("read_parquet"));
 
-test("the page shows four statements for DuckDB", () => {
+test("the pages show five statements for DuckDB", () => {
   expect(written.exitCode).toBe(0);
-  expect(duckdb).toHaveLength(4);
+  expect(duckdb).toHaveLength(5);
 });
 
 test.each(duckdb)("DuckDB answers as the page says:\n%s", async (sql) => {
