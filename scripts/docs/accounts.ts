@@ -62,6 +62,6 @@ export function accountsPage(): string {
     "A collector takes its data directory for itself. The lock ends with its process, after `kill -9` too. A second collector with",
     "- **the same data directory** ends with COLLECTOR_RUNNING and exit code 2 before any call, and names the first.\n- **its own, and the same database and files** shares the accounts; one without an account says so, and waits.\n- **its own, the same database, other files** ends with COLLECTOR_DIFFERS.\n- **a copy of a data directory**: the one that loses an account to the other ends with COLLECTOR_REPLACED and exit code 1.\n- **the same account, another database** collects: neither can know of the other. `status`, the dashboard and `quotekeeper_calls_second_client` say how many calls another program makes, as the service's headers show it.",
     "`poll`, `doctor` and sweeps on the data directory of a running collector [give it their job](backfill.md#who-makes-the-calls): a poll's call goes first, a sweep's last. An account that it does not call is refused (`ACCOUNT_NOT_CALLED`). On another data directory they count as another program. Containers that share a volume on one machine see each other's lock. Over a network disk, or on a file system without Unix sockets, there is none, and the start says so.",
-    "[What is promised](guarantees.md#several-accounts-and-collectors). [How it works, and why](decisions/collectors.md).",
+    "[What is promised](promises.md#several-accounts-and-collectors). [How it works, and why](decisions/collectors.md).",
   );
 }
