@@ -3,42 +3,42 @@
  * below `src/` counts. A file that serves several stands with the one that would take it along.
  */
 const FEATURES = [
-  ["dashboard", /^web\/(?!monitoring)|^archive\/ask\/|^run\/(openWeb|jobsView|planView|planThread|feed)/],
-  ["metrics and readiness", /^web\/monitoring\/|^run\/metered/],
+  ["dashboard", /^web\/(?!monitoring)|^archive\/ask\/|^collector\/page\/|^collector\/feed/],
+  ["metrics and readiness", /^web\/monitoring\/|^collector\/metered/],
   [
     "status and heartbeat",
-    /^run\/(status|heartbeat|goesOn|journalHealth|collectorStatus|quotesStatus|waitingAnswers|serviceWords|ledgerStatus|fleetStatus|loginStatus|accountsStatus|goneJournal|troubles|loaderState|jsonWords)|^cli\/status/,
+    /^status\/(?!lakeJob|rightClock|didYouMean)|^collector\/troubles|^ground\/jsonWords|^cli\/status/,
   ],
-  ["serve and the simulated market", /^serve\/|^cli\/serve|^run\/(serve|keepKeys)/],
+  ["serve and the simulated market", /^serve\/|^cli\/serve|^collector\/keepKeys/],
   [
     "several collectors",
-    /^accounts\/lease\/|^archive\/ledger\/(lease|fleet)|^run\/(openFleet|operatorsWord)|^collect\/governor\/(handover|unsure)/,
+    /^accounts\/lease\/|^archive\/ledger\/(lease|fleet)|^collector\/(openFleet|operatorsWord)|^collect\/governor\/(handover|unsure)/,
   ],
-  ["several accounts", /^accounts\/|^cli\/accounts|^run\/accounts/],
-  ["governor", /^collect\/governor\/|^run\/callHistory|^collect\/(callLog|rateLimit)/],
+  ["several accounts", /^accounts\/|^cli\/accounts|^collector\/accountsCalled/],
+  ["governor", /^collect\/governor\/|^collect\/callHistory|^collect\/(callLog|rateLimit)/],
   ["plan", /^collect\/(budgetPlan|budgetWalk|dayPlan)|^cli\/plan/],
   [
     "one-off polls",
-    /^backfill\/sweep\/|^cli\/backfill\/sweep|^cli\/(poll|callsByHand)|^collect\/(reserve|once)|^collect\/dispatch\/borrowed|^run\/(beside\/permits|once)/,
+    /^backfill\/sweep\/|^cli\/backfill\/sweep|^cli\/(poll|callsByHand)|^collect\/(reserve|once)|^collect\/dispatch\/borrowed|^collector\/once/,
   ],
   [
     "ledger and coverage",
-    /^collect\/(outcomes|slotBook|dueShares|downtime|earlierRuns|dispatch\/missed)|^run\/(ledgerNotes|settleDowntime|pastSlotNotes|interruptions|runMarker)|^archive\/ledger\/|^archive\/refill\/(fillSlots|listHoles)|^cli\/coverage|^journal\/ledger/,
+    /^collect\/(outcomes|slotBook|dueShares|downtime|earlierRuns|dispatch\/missed)|^ledger\/|^archive\/ledger\/|^archive\/refill\/(fillSlots|listHoles)|^cli\/coverage|^journal\/ledger/,
   ],
   [
     "collecting",
-    /^collect\/|^run\/(pipeline|collection|stations|followJobs|accountSession|rightClock|clockFile|edges)|^cli\/(start|collecting)/,
+    /^collect\/(?!login)|^collector\/(pipeline|collection|stations)|^schedule\/(followJobs|clockFile)|^status\/rightClock|^cli\/(start|collecting)/,
   ],
-  ["schedule, job files, calendar", /^schedule\/|^market\/|^cli\/(jobs|calendar)|^run\/exampleJobs/],
+  ["schedule, job files, calendar", /^schedule\/|^market\/|^cli\/(jobs|calendar)/],
   [
     "Tradier, E*TRADE, login, doctor",
-    /^services\/(tradier|etrade|login)|^cli\/(doctor|login)|^run\/(login|personLogin)/,
+    /^services\/(tradier|etrade|login)|^cli\/(doctor|login)|^collect\/login/,
   ],
   ["service of the specification", /^services\/|^quotes\//],
   ["journal", /^journal\/|^cli\/journal/],
   [
     "lake",
-    /^lake\/(?!sql\/)|^archive\/export\/(lake|hot)|^archive\/schema\/lateDays|^cli\/lake|^run\/lakeJob/,
+    /^lake\/(?!sql\/)|^archive\/export\/(lake|hot)|^archive\/schema\/lateDays|^cli\/lake|^status\/lakeJob/,
   ],
   ["sql", /^lake\/sql\/|^cli\/sql|^archive\/export\/duck/],
   ["export", /^export\/|^archive\/export\/|^cli\/export/],
@@ -55,7 +55,7 @@ const FEATURES = [
   ["embedded PostgreSQL", /^archive\/embedded\//],
   [
     "loader and bars",
-    /^archive\/load\/|^read\/|^archive\/schema\/makeBars|^run\/(journalLoading|loadedSegments)/,
+    /^archive\/load\/|^read\/|^archive\/schema\/makeBars|^collector\/journalLoading|^archive\/loadedSegments/,
   ],
   ["schema, connection, tiers", /^archive\/|^cli\/migrate/],
   ["init", /^cli\/init\//],

@@ -20,7 +20,7 @@ function sums(pairs) {
   return Object.fromEntries([...found].sort(([one], [other]) => (one < other ? -1 : 1)));
 }
 
-/** The room of a file: the first folder; of files beside the rooms `ground`. */
+/** The room of a file: the first folder; of tests beside the rooms `ground`. */
 function roomOf(path) {
   const [room, ...rest] = path.split("/");
   return rest.length === 0 ? "ground" : room;

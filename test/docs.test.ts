@@ -12,7 +12,7 @@ import { VARIABLE_NAMES } from "../src/config/environment.ts";
 import { loadConfig } from "../src/config/loadEnvironment.ts";
 import { readJobs } from "../src/schedule/readJobs.ts";
 import { jobSchema } from "../src/schedule/jobSchema.ts";
-import { ERRORS } from "../src/errors.ts";
+import { ERRORS } from "../src/ground/errors.ts";
 import { capturedEdges } from "./cli/edges.ts";
 import { tempDir } from "./support/tempDir.ts";
 

@@ -1,5 +1,5 @@
 /** Whole chains of a made-up market as Tradier writes them: 18 expirations of 400 contracts, one after the other. */
-import { instantOf } from "../../src/clock.ts";
+import { instantOf } from "../../src/ground/clock.ts";
 import type { ResponseRecord } from "../../src/journal/record.ts";
 import { uuidv7 } from "../../src/journal/uuid.ts";
 import type { Random } from "../governor/random.ts";

@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { createPool } from "../../src/archive/connect/connect.ts";
 import { migrate } from "../../src/archive/schema/migrations.ts";
-import { systemClock, instantFromDate } from "../../src/clock.ts";
+import { systemClock, instantFromDate } from "../../src/ground/clock.ts";
 import { listSegments } from "../../src/journal/segments.ts";
 import { median } from "../ingest/report.ts";
 import { openBenchServer } from "../ingest/server.ts";

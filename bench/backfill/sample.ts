@@ -1,5 +1,5 @@
 /** A journal of a made-up market: answers of 325 quotes, equities and options in turn, the same from the same seed. */
-import { type Clock, instantOf } from "../../src/clock.ts";
+import { type Clock, instantOf } from "../../src/ground/clock.ts";
 import { type Journal, openJournal } from "../../src/journal/writer.ts";
 import type { ResponseRecord } from "../../src/journal/record.ts";
 import { uuidv7 } from "../../src/journal/uuid.ts";

@@ -12,7 +12,7 @@ import { createPool } from "../../src/archive/connect/connect.ts";
 import { loadAll } from "../../src/archive/load/loader.ts";
 import { migrate } from "../../src/archive/schema/migrations.ts";
 import { describeTier, readTier } from "../../src/archive/tiers/tier.ts";
-import { instantFromDate, systemClock } from "../../src/clock.ts";
+import { instantFromDate, systemClock } from "../../src/ground/clock.ts";
 import { openJournal } from "../../src/journal/writer.ts";
 import { documentedQuestions, DOCUMENTED_ROWS } from "../queries/documented.ts";
 import { fillInstruments, fillSession, sessionDates } from "../queries/market.ts";

@@ -11,7 +11,7 @@ import { startLoader } from "../../src/archive/load/loader.ts";
 import { EXTENDED_QUOTES, QUOTES } from "../../src/archive/schema/quoteColumns.ts";
 import { rowsOf } from "../../src/read/answerToRows.ts";
 import type { QuoteUnit } from "../../src/read/rowTypes.ts";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/ground/clock.ts";
 import type { ResponseRecord } from "../../src/journal/record.ts";
 import { openJournal } from "../../src/journal/writer.ts";
 import { chainAnswer, CONTRACTS, EXPIRATION_COUNT } from "../backfill/chainSample.ts";

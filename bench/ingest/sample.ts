@@ -1,7 +1,7 @@
 /** Answers of a made-up market, as the journal holds them: the same ones from the same seed. */
 import type { Batch } from "../../src/archive/load/batch.ts";
 import { rowsOf } from "../../src/read/answerToRows.ts";
-import { instantOf, type Instant } from "../../src/clock.ts";
+import { instantOf, type Instant } from "../../src/ground/clock.ts";
 import type { ResponseRecord } from "../../src/journal/record.ts";
 import { uuidv7 } from "../../src/journal/uuid.ts";
 import { type InstrumentQuote, type Quote, NO_QUOTE } from "../../src/quotes/document.ts";

@@ -5,7 +5,7 @@ import type pg from "pg";
 import { createPool } from "../../src/archive/connect/connect.ts";
 import { readHistory } from "../../src/archive/schema/history.ts";
 import { migrate } from "../../src/archive/schema/migrations.ts";
-import { systemClock, instantFromDate } from "../../src/clock.ts";
+import { systemClock, instantFromDate } from "../../src/ground/clock.ts";
 import { makeServerDir, openOwnServer } from "../../test/support/postgres/server.ts";
 
 /** A migrated database of one's own. */

@@ -1,7 +1,7 @@
 /** Sessions of a made-up market, made inside the database: 250 stocks and a call on each, one quote a minute. */
 import type pg from "pg";
 import { ensurePartitions } from "../../src/archive/schema/partitions.ts";
-import { instantFromDate } from "../../src/clock.ts";
+import { instantFromDate } from "../../src/ground/clock.ts";
 
 /** Stocks, and as many contracts. */
 const STOCKS = 250;

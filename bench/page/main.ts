@@ -11,7 +11,7 @@ import { gzipSync } from "node:zlib";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { createPool } from "../../src/archive/connect/connect.ts";
 import { migrate } from "../../src/archive/schema/migrations.ts";
-import { instantFromDate, systemClock } from "../../src/clock.ts";
+import { instantFromDate, systemClock } from "../../src/ground/clock.ts";
 import { createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
 import { startWeb } from "../../src/web/server.ts";
 import { execute, startTestServer } from "../../test/support/postgres/server.ts";

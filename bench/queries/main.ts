@@ -12,7 +12,7 @@ import { migrate } from "../../src/archive/schema/migrations.ts";
 import { createPool } from "../../src/archive/connect/connect.ts";
 import { describeTier, readTier } from "../../src/archive/tiers/tier.ts";
 import { execute, startTestServer } from "../../test/support/postgres/server.ts";
-import { instantFromDate } from "../../src/clock.ts";
+import { instantFromDate } from "../../src/ground/clock.ts";
 import { askDocumented, DOCUMENTED_ROWS } from "./documented.ts";
 import { askFunctions, printPlans } from "./functions.ts";
 import { fillInstruments, fillSession, sessionDates } from "./market.ts";

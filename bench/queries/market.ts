@@ -3,7 +3,7 @@ import type pg from "pg";
 import { exchangeDate } from "../../src/market/calendar/dates.ts";
 import { createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
 import { ensurePartitions } from "../../src/archive/schema/partitions.ts";
-import { type Instant, instantFromDate } from "../../src/clock.ts";
+import { type Instant, instantFromDate } from "../../src/ground/clock.ts";
 
 /** Instruments that are quoted. */
 export const INSTRUMENTS = 500;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { loadAll } from "../../src/archive/load/loader.ts";
 import { createPool } from "../../src/archive/connect/connect.ts";
 import { migrate } from "../../src/archive/schema/migrations.ts";
-import { systemClock, createObserver, instantFromDate } from "../../src/clock.ts";
+import { systemClock, createObserver, instantFromDate } from "../../src/ground/clock.ts";
 import { uuidv7 } from "../../src/journal/uuid.ts";
 import { openJournal } from "../../src/journal/writer.ts";
 import { security } from "../../src/market/instrument.ts";

@@ -1,5 +1,5 @@
 /** The project's own service at a hundred times its speed: a hundred times the calls, of a market that moves as fast. */
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/ground/clock.ts";
 import { SERVICE_LIMITS } from "../../src/serve/limits.ts";
 import { createQuoteService } from "../../src/serve/quoteService.ts";
 import { createSimulatedMarket } from "../../src/serve/simulated/market.ts";

@@ -1,6 +1,6 @@
 /** A journal of the simulated market: whole sessions, each symbol once a minute, its contracts each five minutes, a hundred a call. */
 import { createSimulatedMarket } from "../../src/serve/simulated/market.ts";
-import { instantOf } from "../../src/clock.ts";
+import { instantOf } from "../../src/ground/clock.ts";
 import type { ResponseRecord } from "../../src/journal/record.ts";
 import { type InstrumentKey, option, security } from "../../src/market/instrument.ts";
 import type { InstrumentQuote } from "../../src/quotes/document.ts";

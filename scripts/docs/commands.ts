@@ -1,7 +1,7 @@
 /** `docs/cli.md`, from the program's own help. */
 import type { Command } from "commander";
-import { systemClock } from "../../src/clock.ts";
-import type { Edges, Sink } from "../../src/run/edges.ts";
+import { systemClock } from "../../src/ground/clock.ts";
+import type { Edges, Sink } from "../../src/ground/edges.ts";
 import { createProgram } from "../../src/cli/program.ts";
 import { codeBlock, GENERATED, paragraphs } from "./markdown.ts";
 

@@ -1,7 +1,7 @@
 /** An account as a value: its name, its service and credentials, and the calls that it allows. Pure. */
 import { createHmac } from "node:crypto";
 import type { Config } from "../config/loadEnvironment.ts";
-import { QuotekeeperError } from "../errors.ts";
+import { QuotekeeperError } from "../ground/errors.ts";
 import { DEFAULT_ACCOUNT } from "../journal/record.ts";
 import { experimentalNote } from "../services/registry.ts";
 

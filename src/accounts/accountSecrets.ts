@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import { ACCOUNT_VARIABLE } from "../config/environment.ts";
 import { CONTAINER_SECRETS } from "../config/settingSources.ts";
-import { type Bounds, openToOthers, readTextAndMode } from "../plainFiles.ts";
+import { type Bounds, openToOthers, readTextAndMode } from "../ground/plainFiles.ts";
 import { SERVICES } from "../services/registry.ts";
 import type { Credentials, Service } from "../services/service.ts";
 import type { AccountSettings } from "./account.ts";

@@ -7,7 +7,7 @@ import { dirname, join, resolve } from "node:path";
 import { z } from "zod";
 import { ACCOUNTS_FILES, baseUrl, plainName, staysPrivate, whole } from "../config/environment.ts";
 import { type FileProblem, inOrder, jobsInvalid, readYamlFile } from "../config/yamlFile.ts";
-import { readTextFile } from "../plainFiles.ts";
+import { readTextFile } from "../ground/plainFiles.ts";
 import { limitAt, SERVICES, serviceNamed } from "../services/registry.ts";
 import type { Credentials, Service } from "../services/service.ts";
 import { type Account, type AccountSettings, settingsAccounts } from "./account.ts";

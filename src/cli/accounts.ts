@@ -13,16 +13,22 @@ import { readBudgetUse } from "../archive/ledger/budgetUse.ts";
 import { readFleet } from "../archive/ledger/fleetRows.ts";
 import { currentVersion } from "../archive/schema/migrations.ts";
 import type { Config } from "../config/loadEnvironment.ts";
-import { type Archive, archiveExists, requireArchive, withArchive, withSchema } from "../run/archive.ts";
-import type { Edges } from "../run/edges.ts";
-import { drainedIn, keepDrained } from "../run/operatorsWord.ts";
-import { count } from "../run/jsonWords.ts";
+import {
+  type Archive,
+  archiveExists,
+  requireArchive,
+  withArchive,
+  withSchema,
+} from "../archive/openArchive.ts";
+import type { Edges } from "../ground/edges.ts";
+import { drainedIn, keepDrained } from "../collector/operatorsWord.ts";
+import { count } from "../ground/jsonWords.ts";
 import type { AddCommand } from "./command.ts";
 import { say } from "./terminal/harmless.ts";
 import { printJson } from "./terminal/printJson.ts";
-import { inSeconds } from "../run/durations.ts";
+import { inSeconds } from "../market/durations.ts";
 import { right, table } from "./terminal/table.ts";
-import { thousands } from "../figures.ts";
+import { thousands } from "../ground/figures.ts";
 
 export const accountJson = z.strictObject({
   name: z.string(),

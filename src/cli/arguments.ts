@@ -1,8 +1,8 @@
 /** Parsers of option values. Each throws what commander shows with exit code 2. */
 import { type Command, InvalidArgumentError } from "commander";
 import { Temporal } from "temporal-polyfill";
-import { QuotekeeperError } from "../errors.ts";
-import { type Instant, instantOf } from "../clock.ts";
+import { QuotekeeperError } from "../ground/errors.ts";
+import { type Instant, instantOf } from "../ground/clock.ts";
 import type { Credentials } from "../services/oauth/signature.ts";
 import {
   CONTRACT_EXAMPLE,

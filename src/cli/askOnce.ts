@@ -7,16 +7,22 @@ import { type Account, accountKey } from "../accounts/account.ts";
 import type { LoadReport } from "../archive/load/batch.ts";
 import { loadAll } from "../archive/load/loader.ts";
 import { migrate } from "../archive/schema/migrations.ts";
-import { type Clock, instantFromDate } from "../clock.ts";
+import { type Clock, instantFromDate } from "../ground/clock.ts";
 import type { Config } from "../config/loadEnvironment.ts";
-import { QuotekeeperError } from "../errors.ts";
+import { QuotekeeperError } from "../ground/errors.ts";
 import { onceName } from "../journal/ledger.ts";
-import type { Log } from "../log.ts";
-import type { Archive } from "../run/archive.ts";
-import { ASKING, type DataDirLock, findCollector, lockDataDir, thisProcess } from "../run/beside/lock.ts";
-import { inSeconds } from "../run/durations.ts";
-import type { Edges } from "../run/edges.ts";
-import { type OnceAnswer, OnceJournal } from "../run/once/onceJournal.ts";
+import type { Log } from "../ground/log.ts";
+import type { Archive } from "../archive/openArchive.ts";
+import {
+  ASKING,
+  type DataDirLock,
+  findCollector,
+  lockDataDir,
+  thisProcess,
+} from "../collector/beside/lock.ts";
+import { inSeconds } from "../market/durations.ts";
+import type { Edges } from "../ground/edges.ts";
+import { type OnceAnswer, OnceJournal } from "../collector/once/onceJournal.ts";
 import {
   endOnce,
   goOnOnce,
@@ -25,9 +31,9 @@ import {
   listOnce,
   type OnceFile,
   putOnce,
-} from "../run/once/onceFiles.ts";
-import { pollHere } from "../run/once/pollHere.ts";
-import { WORDLESS_MS } from "../run/once/takeOnce.ts";
+} from "../collector/once/onceFiles.ts";
+import { pollHere } from "../collector/once/pollHere.ts";
+import { WORDLESS_MS } from "../collector/once/takeOnce.ts";
 import { journalDir } from "../journal/dataDir.ts";
 import type { OnceJob } from "../schedule/onceJob.ts";
 import { readCalendarDays } from "../schedule/readJobs.ts";

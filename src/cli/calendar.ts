@@ -1,7 +1,7 @@
 /** `quotekeeper calendar`: the sessions that the program knows. */
 import { z } from "zod";
 import { addDays, exchangeDate, exchangeTime } from "../market/calendar/dates.ts";
-import { date, exchangeDay } from "../run/jsonWords.ts";
+import { date, exchangeDay } from "../ground/jsonWords.ts";
 import { checkOrder, parseDate } from "./arguments.ts";
 import type { AddCommand } from "./command.ts";
 import { printJson } from "./terminal/printJson.ts";
@@ -14,7 +14,7 @@ import {
   datesBetween,
   type TradingSession,
 } from "../market/calendar/tradingCalendar.ts";
-import type { Edges } from "../run/edges.ts";
+import type { Edges } from "../ground/edges.ts";
 import { table } from "./terminal/table.ts";
 import { say } from "./terminal/harmless.ts";
 

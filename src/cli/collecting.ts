@@ -5,25 +5,25 @@ import { collectingGoesOn, databaseError, isDatabaseError } from "../archive/con
 import { explain } from "../archive/connect/explain.ts";
 import { LoadCutShort } from "../archive/load/loader.ts";
 import { currentVersion, migrate } from "../archive/schema/migrations.ts";
-import { atMost, instantFromDate } from "../clock.ts";
+import { atMost, instantFromDate } from "../ground/clock.ts";
 import type { Config } from "../config/loadEnvironment.ts";
-import { QuotekeeperError } from "../errors.ts";
-import type { Log } from "../log.ts";
+import { QuotekeeperError } from "../ground/errors.ts";
+import type { Log } from "../ground/log.ts";
 import type { Meter } from "../web/monitoring/meter.ts";
 import type { Web } from "../web/server.ts";
-import type { Edges } from "../run/edges.ts";
-import type { JobSet } from "../run/followJobs.ts";
-import type { Archive } from "../run/archive.ts";
-import { type Collection, startCollection } from "../run/collection.ts";
-import { createEvents } from "../run/troubles.ts";
-import type { CalmLog } from "../run/calmLog.ts";
+import type { Edges } from "../ground/edges.ts";
+import type { JobSet } from "../schedule/followJobs.ts";
+import type { Archive } from "../archive/openArchive.ts";
+import { type Collection, startCollection } from "../collector/collection.ts";
+import { createEvents } from "../collector/troubles.ts";
+import type { CalmLog } from "../ground/calmLog.ts";
 import { type Account, marketOf } from "../accounts/account.ts";
 import type { StatusLine } from "./terminal/statusLine.ts";
-import { programName } from "../packageRoot.ts";
-import { VERSION } from "../run/version.ts";
+import { programName } from "../ground/packageRoot.ts";
+import { VERSION } from "../ground/version.ts";
 import { say } from "./terminal/harmless.ts";
-import { inHours, inSeconds, inWindow } from "../run/durations.ts";
-import { counted, thousands } from "../figures.ts";
+import { inHours, inSeconds, inWindow } from "../market/durations.ts";
+import { counted, thousands } from "../ground/figures.ts";
 
 const LINE_EVERY_MS = 1_000;
 

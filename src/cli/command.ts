@@ -1,9 +1,9 @@
 /** How a command's file adds its arguments and its work to the program. */
 import type { Command } from "commander";
 import type { Config } from "../config/loadEnvironment.ts";
-import type { Edges } from "../run/edges.ts";
+import type { Edges } from "../ground/edges.ts";
 
-/** What a command does to directories that one user owns (run/oneOwner.ts). Default: the command writes to the data directory. */
+/** What a command does to directories that one user owns (ground/oneOwner.ts). Default: the command writes to the data directory. */
 export type Touches = {
   /** The command leaves them as they are: then the modes of the files decide who may run it. */
   readsOnly?: boolean;

@@ -1,7 +1,7 @@
 /** `quotekeeper coverage`: what was due and what is stored, by instrument and session, and why the rest is missing. */
 import { z } from "zod";
 import { addDays, exchangeDate } from "../market/calendar/dates.ts";
-import { count, countsByName, exchangeDay } from "../run/jsonWords.ts";
+import { count, countsByName, exchangeDay } from "../ground/jsonWords.ts";
 import { checkOrder, parseDate } from "./arguments.ts";
 import type { AddCommand } from "./command.ts";
 import { printJson } from "./terminal/printJson.ts";
@@ -15,13 +15,13 @@ import {
   sumByAccount,
 } from "../archive/ledger/coverageRows.ts";
 import { grouped } from "../collect/asks.ts";
-import { QuotekeeperError } from "../errors.ts";
+import { QuotekeeperError } from "../ground/errors.ts";
 import type { Config } from "../config/loadEnvironment.ts";
-import type { Edges } from "../run/edges.ts";
-import { type Archive, requireArchive, withSchema } from "../run/archive.ts";
+import type { Edges } from "../ground/edges.ts";
+import { type Archive, requireArchive, withSchema } from "../archive/openArchive.ts";
 import { right, table } from "./terminal/table.ts";
 import { oneLine, say } from "./terminal/harmless.ts";
-import { counted, percent, thousands } from "../figures.ts";
+import { counted, percent, thousands } from "../ground/figures.ts";
 
 const counts = {
   expected: count,

@@ -8,19 +8,19 @@ import { printJson } from "./terminal/printJson.ts";
 import { resolve } from "node:path";
 import { EXPORT_TABLES, type ExportTable } from "../archive/export/tables.ts";
 import type { Config } from "../config/loadEnvironment.ts";
-import { QuotekeeperError } from "../errors.ts";
+import { QuotekeeperError } from "../ground/errors.ts";
 import { exportArchive, type ExportProgress } from "../export/exportArchive.ts";
 import { type Manifest, manifestSchema } from "../export/manifest.ts";
-import { type Edges, endingAtInterrupt } from "../run/edges.ts";
-import { archiveExists, withSchema } from "../run/archive.ts";
+import { type Edges, endingAtInterrupt } from "../ground/edges.ts";
+import { archiveExists, withSchema } from "../archive/openArchive.ts";
 import { oneLine } from "./terminal/harmless.ts";
-import { PROCESSES } from "../processes.ts";
+import { PROCESSES } from "../ground/processes.ts";
 import { createLogger } from "./terminal/logger.ts";
-import { roughly } from "../run/durations.ts";
+import { roughly } from "../market/durations.ts";
 import { StatusLine } from "./terminal/statusLine.ts";
 import { right, table } from "./terminal/table.ts";
-import { VERSION } from "../run/version.ts";
-import { bytes, counted, thousands } from "../figures.ts";
+import { VERSION } from "../ground/version.ts";
+import { bytes, counted, thousands } from "../ground/figures.ts";
 
 export const exportJson = z.strictObject({
   out: z.string(),

@@ -1,17 +1,17 @@
 /** `quotekeeper jobs check`: every problem of every job file at once. */
 import { z } from "zod";
-import { count, exchangeDay } from "../run/jsonWords.ts";
+import { count, exchangeDay } from "../ground/jsonWords.ts";
 import type { AddCommand } from "./command.ts";
 import { printJson } from "./terminal/printJson.ts";
 import { resolve } from "node:path";
 import { noJobs, passedByWords, readJobs } from "../schedule/readJobs.ts";
 import { describeProblem } from "../config/yamlFile.ts";
 import type { Config } from "../config/loadEnvironment.ts";
-import type { Edges } from "../run/edges.ts";
-import { inSeconds } from "../run/durations.ts";
+import type { Edges } from "../ground/edges.ts";
+import { inSeconds } from "../market/durations.ts";
 import { right, table } from "./terminal/table.ts";
 import { say } from "./terminal/harmless.ts";
-import { counted, thousands } from "../figures.ts";
+import { counted, thousands } from "../ground/figures.ts";
 
 const contract = z.strictObject({
   underlying: z.string(),

@@ -4,7 +4,7 @@ import type { AddCommand, Touches } from "./command.ts";
 import { printJson } from "./terminal/printJson.ts";
 import { join } from "node:path";
 import type { Config } from "../config/loadEnvironment.ts";
-import { ERRORS, QuotekeeperError } from "../errors.ts";
+import { ERRORS, QuotekeeperError } from "../ground/errors.ts";
 import { acceptMissing } from "../journal/acceptMissing.ts";
 import { errnoOf, fileSystem } from "../journal/fs.ts";
 import {
@@ -23,12 +23,12 @@ import { listSegments, type SegmentInfo } from "../journal/segments.ts";
 import { DAMAGED_DIR } from "../journal/quarantine.ts";
 import { repairJournal, verifyJournal } from "../journal/verify.ts";
 import { exchangeTime } from "../market/calendar/dates.ts";
-import type { Edges } from "../run/edges.ts";
-import { readLoadedSegments } from "../run/loadedSegments.ts";
+import type { Edges } from "../ground/edges.ts";
+import { readLoadedSegments } from "../archive/loadedSegments.ts";
 import { journalDir } from "../journal/dataDir.ts";
 import { right, table } from "./terminal/table.ts";
 import { say } from "./terminal/harmless.ts";
-import { bytes, counted } from "../figures.ts";
+import { bytes, counted } from "../ground/figures.ts";
 
 type Output = { json: boolean };
 

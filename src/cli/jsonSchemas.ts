@@ -21,7 +21,7 @@ import { planJson } from "./plan.ts";
 import { pollJson } from "./pollReport.ts";
 import { keysAddJson, keysListJson, keysRevokeJson } from "./serveKeys.ts";
 import { sqlJson } from "./sqlAnswer.ts";
-import { statusJson } from "../run/statusJson.ts";
+import { statusJson } from "../status/statusJson.ts";
 
 /** By the command's words behind `quotekeeper`, in the order of the page. */
 export const JSON_SCHEMAS: Readonly<Record<string, z.ZodType>> = {

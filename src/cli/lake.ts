@@ -3,17 +3,17 @@ import { resolve } from "node:path";
 import { HOT_DAYS } from "../config/environment.ts";
 import { readKnownLake } from "../archive/export/lakeRows.ts";
 import type { Config } from "../config/loadEnvironment.ts";
-import { QuotekeeperError } from "../errors.ts";
+import { QuotekeeperError } from "../ground/errors.ts";
 import { dropHot } from "../lake/dropHot.ts";
 import { LakeFiles } from "../lake/lakeFiles.ts";
 import { restoreLake } from "../lake/restoreLake.ts";
 import { verifyLake } from "../lake/verifyLake.ts";
 import { withLake, someOf } from "../lake/whichLake.ts";
 import { writeLake } from "../lake/writeLake.ts";
-import { noteLake } from "../run/lakeJob.ts";
-import { archiveExists, withSchema } from "../run/archive.ts";
-import { type Edges, endingAtInterrupt } from "../run/edges.ts";
-import { VERSION } from "../run/version.ts";
+import { noteLake } from "../status/lakeJob.ts";
+import { archiveExists, withSchema } from "../archive/openArchive.ts";
+import { type Edges, endingAtInterrupt } from "../ground/edges.ts";
+import { VERSION } from "../ground/version.ts";
 import { checkOrder, parseDate } from "./arguments.ts";
 import {
   type DropReport,
@@ -27,7 +27,7 @@ import { oneLine, say } from "./terminal/harmless.ts";
 import { printJson } from "./terminal/printJson.ts";
 import { StatusLine } from "./terminal/statusLine.ts";
 import type pg from "pg";
-import { bytes, counted, thousands } from "../figures.ts";
+import { bytes, counted, thousands } from "../ground/figures.ts";
 
 type Common = { out?: string; json: boolean };
 

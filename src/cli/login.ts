@@ -2,12 +2,12 @@
 import { resolve } from "node:path";
 import { createInterface } from "node:readline";
 import type { Config } from "../config/loadEnvironment.ts";
-import { QuotekeeperError } from "../errors.ts";
-import { inHoursAndMinutes, inNewYork } from "../run/durations.ts";
-import { type Edges, endingAtInterrupt } from "../run/edges.ts";
-import { beginLogin, finishLogin } from "../run/personLogin.ts";
-import { accountsToCall } from "../run/operatorsWord.ts";
-import { type LoginAccount, loginOf, sessionEnd } from "../run/accountSession.ts";
+import { QuotekeeperError } from "../ground/errors.ts";
+import { inHoursAndMinutes, inNewYork } from "../market/durations.ts";
+import { type Edges, endingAtInterrupt } from "../ground/edges.ts";
+import { beginLogin, finishLogin } from "../collect/login/personLogin.ts";
+import { accountsToCall } from "../collector/operatorsWord.ts";
+import { type LoginAccount, loginOf, sessionEnd } from "../collect/login/accountSession.ts";
 import type { AddCommand } from "./command.ts";
 import { say } from "./terminal/harmless.ts";
 

@@ -1,5 +1,5 @@
 /** The entry point of the program. */
-import { keepHeapSmall } from "../run/smallHeap.ts";
+import { keepHeapSmall } from "../ground/smallHeap.ts";
 
 /** Commands that run for months. */
 const LASTING = ["start", "collect", "web"];
@@ -9,7 +9,7 @@ const LAST_TEXT_MS = 1_000;
 
 // Before the others are loaded: the space for new objects never gets smaller by itself where it has grown for them.
 if (LASTING.includes(process.argv[2] ?? "")) keepHeapSmall();
-const { processEdges } = await import("../run/edges.ts");
+const { processEdges } = await import("../ground/edges.ts");
 const { runProgram } = await import("./program.ts");
 
 const edges = processEdges();

@@ -1,19 +1,19 @@
 /** `quotekeeper migrate`: brings the database's schema up to date, and on request moves its storage. */
 import { resolve } from "node:path";
 import { z } from "zod";
-import { count, storageTier } from "../run/jsonWords.ts";
+import { count, storageTier } from "../ground/jsonWords.ts";
 import type { AddCommand } from "./command.ts";
 import { printJson } from "./terminal/printJson.ts";
 import { migrate as migrateDatabase } from "../archive/schema/migrations.ts";
 import { readRetention } from "../archive/tiers/community.ts";
 import { describeTier, readTier } from "../archive/tiers/tier.ts";
 import type { Config } from "../config/loadEnvironment.ts";
-import { instantFromDate } from "../clock.ts";
-import type { Edges } from "../run/edges.ts";
-import { withArchive } from "../run/archive.ts";
+import { instantFromDate } from "../ground/clock.ts";
+import type { Edges } from "../ground/edges.ts";
+import { withArchive } from "../archive/openArchive.ts";
 import { readCalendarDays } from "../schedule/readJobs.ts";
 import { say } from "./terminal/harmless.ts";
-import { counted } from "../figures.ts";
+import { counted } from "../ground/figures.ts";
 
 export const migrateJson = z.strictObject({
   database: z.string(),

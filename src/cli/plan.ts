@@ -1,18 +1,18 @@
 /** `quotekeeper plan`: what the jobs cost over a trading day, before a single call is made. */
 import { z } from "zod";
-import { count as countJson, date as instantDate, exchangeDay } from "../run/jsonWords.ts";
+import { count as countJson, date as instantDate, exchangeDay } from "../ground/jsonWords.ts";
 import { parseDate } from "./arguments.ts";
 import type { AddCommand } from "./command.ts";
 import { printJson } from "./terminal/printJson.ts";
 import { GOVERNOR_REACH } from "../collect/budgetPlan.ts";
 import type { Config } from "../config/loadEnvironment.ts";
-import { inMinutes, inSeconds } from "../run/durations.ts";
-import type { Edges } from "../run/edges.ts";
-import { requireRightClock } from "../run/rightClock.ts";
+import { inMinutes, inSeconds } from "../market/durations.ts";
+import type { Edges } from "../ground/edges.ts";
+import { requireRightClock } from "../status/rightClock.ts";
 import { hoursOf, type Plan, planJobs } from "./planJobs.ts";
 import { right, table } from "./terminal/table.ts";
 import { oneLine, say } from "./terminal/harmless.ts";
-import { chainsNotKnown, counted, thousands, percent } from "../figures.ts";
+import { chainsNotKnown, counted, thousands, percent } from "../ground/figures.ts";
 
 const together = {
   callsPerPass: countJson,

@@ -10,9 +10,9 @@ import { jobsInvalid } from "../config/yamlFile.ts";
 import { exchangeTime } from "../market/calendar/dates.ts";
 import { createCalendar } from "../market/calendar/tradingCalendar.ts";
 import { type KnownOfChains, NOTHING_KNOWN } from "../market/optionChain.ts";
-import { accountSharer, plannedService } from "../run/accountsCalled.ts";
-import { archiveExists, withSchema } from "../run/archive.ts";
-import { type Edges, Interrupted } from "../run/edges.ts";
+import { accountSharer, plannedService } from "../collector/accountsCalled.ts";
+import { archiveExists, withSchema } from "../archive/openArchive.ts";
+import { type Edges, Interrupted } from "../ground/edges.ts";
 import { type Job, requireJobs } from "../schedule/readJobs.ts";
 import { say } from "./terminal/harmless.ts";
 

@@ -1,21 +1,21 @@
 /** What `quotekeeper poll` prints: a table or JSON, and what is wrong with what was asked for. */
 import { z } from "zod";
-import { decimalText, instant } from "../run/jsonWords.ts";
+import { decimalText, instant } from "../ground/jsonWords.ts";
 import { printJson } from "./terminal/printJson.ts";
 import type { QuoteLine } from "../archive/ask/dashboardTypes.ts";
 import { errorOf } from "../services/registry.ts";
-import { ERRORS, QuotekeeperError } from "../errors.ts";
+import { ERRORS, QuotekeeperError } from "../ground/errors.ts";
 import { exchangeTime } from "../market/calendar/dates.ts";
-import type { OnceAnswer } from "../run/once/onceJournal.ts";
+import type { OnceAnswer } from "../collector/once/onceJournal.ts";
 import { byDecimal } from "../market/strikesAround.ts";
 import { canonicalDecimal } from "../quotes/decimal.ts";
 import { rowsOf, unitName } from "../read/answerToRows.ts";
 import { matchCall, type Matched } from "../quotes/match.ts";
 import { describeCall, type QuoteCall } from "../quotes/call.ts";
-import type { Edges } from "../run/edges.ts";
+import type { Edges } from "../ground/edges.ts";
 import { right, table } from "./terminal/table.ts";
 import { say } from "./terminal/harmless.ts";
-import { price as priceText, pricePlaces, signed, thousands } from "../figures.ts";
+import { price as priceText, pricePlaces, signed, thousands } from "../ground/figures.ts";
 
 const price = decimalText.nullable();
 

@@ -6,10 +6,10 @@ import { loadConfig } from "../config/loadEnvironment.ts";
 import { exposedSecrets, misspeltSettings } from "../config/settingSources.ts";
 import { describeUnknown } from "../config/unknownVariables.ts";
 import { closeToOthers } from "../journal/modes.ts";
-import type { Edges } from "../run/edges.ts";
-import { dataDirOwned, lakeOwned, refuseOthers } from "../run/oneOwner.ts";
-import { VERSION } from "../run/version.ts";
-import { requireRightClock } from "../run/rightClock.ts";
+import type { Edges } from "../ground/edges.ts";
+import { dataDirOwned, lakeOwned, refuseOthers } from "../ground/oneOwner.ts";
+import { VERSION } from "../ground/version.ts";
+import { requireRightClock } from "../status/rightClock.ts";
 
 import { type AddCommand, type Cli, EXIT_CODES } from "./command.ts";
 import { complain } from "./terminal/complain.ts";

@@ -11,13 +11,13 @@ import { listKeys } from "../serve/keys/keyStore.ts";
 import { SERVICE_LIMITS } from "../serve/limits.ts";
 import type { PublicAddress } from "../serve/authenticate.ts";
 import { createQuoteService } from "../serve/quoteService.ts";
-import { lockDataDir, SERVING, thisProcess } from "../run/beside/lock.ts";
-import { type Edges, untilInterrupted } from "../run/edges.ts";
-import { randomCredentials } from "../run/feed.ts";
+import { lockDataDir, SERVING, thisProcess } from "../collector/beside/lock.ts";
+import { type Edges, untilInterrupted } from "../ground/edges.ts";
+import { randomCredentials } from "../collector/feed.ts";
 import { keyLines } from "./terminal/keyLines.ts";
 import { createLogger } from "./terminal/logger.ts";
-import { type OpenSource, type SourceRequest, withSource } from "../run/serveSource.ts";
-import { keyPlace, openServeState } from "../run/serveState.ts";
+import { type OpenSource, type SourceRequest, withSource } from "../serve/serveSource.ts";
+import { keyPlace, openServeState } from "../serve/serveState.ts";
 import { say } from "./terminal/harmless.ts";
 
 /** Default of `--port`; the dashboard has another one. */

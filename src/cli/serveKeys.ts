@@ -2,7 +2,7 @@
 import { InvalidArgumentError, Option } from "commander";
 import { z } from "zod";
 import type { Credentials } from "../services/oauth/signature.ts";
-import { count, instant } from "../run/jsonWords.ts";
+import { count, instant } from "../ground/jsonWords.ts";
 import type { AccessLevel } from "../serve/keys/key.ts";
 import { parseKey, parseWhole } from "./arguments.ts";
 import type { AddCommand } from "./command.ts";
@@ -11,9 +11,9 @@ import type { Config } from "../config/loadEnvironment.ts";
 import { exchangeTime } from "../market/calendar/dates.ts";
 import { addKey, listKeys, type NewKey, revokeKey } from "../serve/keys/keyStore.ts";
 import { type StoredKey } from "../serve/keys/keyFile.ts";
-import type { Edges } from "../run/edges.ts";
+import type { Edges } from "../ground/edges.ts";
 import { keyLines } from "./terminal/keyLines.ts";
-import { keyPlace } from "../run/serveState.ts";
+import { keyPlace } from "../serve/serveState.ts";
 import { right, table } from "./terminal/table.ts";
 import { say } from "./terminal/harmless.ts";
 

@@ -3,12 +3,12 @@ import { z } from "zod";
 import type { SqlAnswer } from "../lake/sql/askSql.ts";
 import { textOf } from "../lake/sql/values.ts";
 import { harmless } from "../read/formula.ts";
-import type { Edges } from "../run/edges.ts";
-import { count } from "../run/jsonWords.ts";
+import type { Edges } from "../ground/edges.ts";
+import { count } from "../ground/jsonWords.ts";
 import { csvCell } from "./terminal/csvCell.ts";
 import { oneLine, say } from "./terminal/harmless.ts";
 import { table } from "./terminal/table.ts";
-import { counted } from "../figures.ts";
+import { counted } from "../ground/figures.ts";
 
 export const sqlJson = z.strictObject({
   columns: z.array(

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { HotPlaces } from "../lake/sql/hotFiles.ts";
 import { makeDirectories } from "../journal/makeDirectories.ts";
-import { isGone, PROCESSES } from "../processes.ts";
+import { isGone, PROCESSES } from "../ground/processes.ts";
 
 const OWN = "quotekeeper-sql-";
 

@@ -1,7 +1,7 @@
 /** The prompt of `quotekeeper sql`: statements of several lines that end with `;`, one after the other. */
 import { createInterface, type Interface } from "node:readline";
 import { DUCK_NAMES } from "../archive/export/duckViews.ts";
-import { type Edges, Interrupted } from "../run/edges.ts";
+import { type Edges, Interrupted } from "../ground/edges.ts";
 import { keysOutput } from "./terminal/asker.ts";
 import { complain } from "./terminal/complain.ts";
 import { say } from "./terminal/harmless.ts";

@@ -4,16 +4,16 @@ import { resolve } from "node:path";
 import { prepareCluster } from "../archive/embedded/prepareCluster.ts";
 import { requireJobs } from "../schedule/readJobs.ts";
 import type { Config } from "../config/loadEnvironment.ts";
-import type { QuotekeeperError } from "../errors.ts";
+import type { QuotekeeperError } from "../ground/errors.ts";
 import { requireAddress } from "../web/address.ts";
 import { requireToken } from "../web/guard/hosts.ts";
 import type { Fleet } from "../accounts/lease/fleet.ts";
-import { lockDataDir, thisProcess } from "../run/beside/lock.ts";
-import { type Edges, untilInterrupted } from "../run/edges.ts";
+import { lockDataDir, thisProcess } from "../collector/beside/lock.ts";
+import { type Edges, untilInterrupted } from "../ground/edges.ts";
 import type { Opened } from "./collecting.ts";
-import { calmLog } from "../run/calmLog.ts";
-import { clockIsRight, wrongClock } from "../run/rightClock.ts";
-import { offerExampleJobs } from "../run/exampleJobs.ts";
+import { calmLog } from "../ground/calmLog.ts";
+import { clockIsRight, wrongClock } from "../status/rightClock.ts";
+import { offerExampleJobs } from "../schedule/exampleJobs.ts";
 import { createLogger } from "./terminal/logger.ts";
 import { StatusLine } from "./terminal/statusLine.ts";
 
@@ -45,7 +45,7 @@ async function start(config: Config, edges: Edges, { web: withWeb }: { web: bool
   // The code loads while PostgreSQL makes its files, which takes longer.
   const preparing = config.databaseUrl === null ? prepareCluster(config.dataDir, clock) : undefined;
   preparing?.catch(() => undefined);
-  const { openArchive, endPool } = await import("../run/archive.ts");
+  const { openArchive, endPool } = await import("../archive/openArchive.ts");
   const opening = openArchive(config, clock, { preparing, patienceMs: EMBEDDED_PATIENCE_MS });
   const loading = loadWork(withWeb);
   const archive = await opening.catch(async (error: unknown) => {
@@ -144,8 +144,8 @@ async function runCourse(
 
 async function loadWork(withWeb: boolean) {
   const collecting = await import("./collecting.ts");
-  const { openFleet } = await import("../run/openFleet.ts");
-  const openWeb = withWeb ? (await import("../run/openWeb.ts")).openWeb : null;
+  const { openFleet } = await import("../collector/openFleet.ts");
+  const openWeb = withWeb ? (await import("../collector/page/openWeb.ts")).openWeb : null;
   // The collection imports this file too.
   await import("../collect/fetchQuotes.ts");
   const { createMeter } = await import("../web/monitoring/meter.ts");

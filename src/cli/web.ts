@@ -2,13 +2,13 @@
 import type { AddCommand } from "./command.ts";
 import { resolve } from "node:path";
 import type { Config } from "../config/loadEnvironment.ts";
-import { QuotekeeperError } from "../errors.ts";
+import { QuotekeeperError } from "../ground/errors.ts";
 import { requireToken } from "../web/guard/hosts.ts";
-import { type Edges, untilInterrupted } from "../run/edges.ts";
-import { archiveExists, withArchive } from "../run/archive.ts";
+import { type Edges, untilInterrupted } from "../ground/edges.ts";
+import { archiveExists, withArchive } from "../archive/openArchive.ts";
 import { createLogger } from "./terminal/logger.ts";
-import { calmLog } from "../run/calmLog.ts";
-import { openWeb } from "../run/openWeb.ts";
+import { calmLog } from "../ground/calmLog.ts";
+import { openWeb } from "../collector/page/openWeb.ts";
 import { say } from "./terminal/harmless.ts";
 
 export const addWeb: AddCommand = (command, { run, edges }) => {

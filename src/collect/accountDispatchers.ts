@@ -5,10 +5,10 @@
  */
 import type { Sharer } from "../accounts/partition.ts";
 import type { AccountState, Shares } from "../accounts/shares.ts";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../ground/clock.ts";
 import type { MissReason } from "../journal/ledger.ts";
 import { DEFAULT_ACCOUNT } from "../journal/record.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../ground/log.ts";
 import type { Want } from "./asks.ts";
 import type { PlannedCall } from "./callPlan.ts";
 import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts";

@@ -5,7 +5,7 @@
  */
 import type { Wanted } from "../accounts/partition.ts";
 import type { OwnerOf } from "../accounts/shares.ts";
-import type { Instant } from "../clock.ts";
+import type { Instant } from "../ground/clock.ts";
 import { instrumentName } from "../market/instrument.ts";
 import { occSymbol } from "../market/occ.ts";
 import type { OptionAsk } from "../market/optionChain.ts";

@@ -24,8 +24,8 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
-import { type Clock, dateOf, type Instant } from "../clock.ts";
-import { readTextFileSync } from "../plainFiles.ts";
+import { type Clock, dateOf, type Instant } from "../ground/clock.ts";
+import { readTextFileSync } from "../ground/plainFiles.ts";
 import { CONCURRENCY } from "./dispatcher.ts";
 import type { CallHistory, EarlierCall, GovernorConfig } from "./governor/governor.ts";
 

@@ -1,5 +1,5 @@
 /** From the jobs that are due together, and the calls that still wait, to the calls that serve them. Pure. */
-import type { Instant } from "../clock.ts";
+import type { Instant } from "../ground/clock.ts";
 import type { Matched } from "../quotes/match.ts";
 import { askedInstruments, type QuoteCall } from "../quotes/call.ts";
 import {

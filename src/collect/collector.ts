@@ -8,7 +8,7 @@ import type { Agreed } from "../accounts/lease/agreement.ts";
 import type { ChainFacts } from "../accounts/lease/leaseStore.ts";
 import type { Sharer } from "../accounts/partition.ts";
 import type { Shares } from "../accounts/shares.ts";
-import type { Instant } from "../clock.ts";
+import type { Instant } from "../ground/clock.ts";
 import type { Chain, OptionAsk } from "../market/optionChain.ts";
 import type { ClockStep, LedgerNote } from "../journal/ledger.ts";
 import type { Calendar } from "../market/calendar/tradingCalendar.ts";

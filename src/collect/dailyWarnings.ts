@@ -1,7 +1,7 @@
 /** Warns in the log about troubles of instruments, of each instrument once a day: the ledger has each miss. */
-import type { Log } from "../log.ts";
+import type { Log } from "../ground/log.ts";
 import type { MissReason } from "../journal/ledger.ts";
-import { someNames } from "../figures.ts";
+import { someNames } from "../ground/figures.ts";
 
 /** Names in one line of the log; more are counted. */
 const MOST_NAMES = 8;

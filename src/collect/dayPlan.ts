@@ -1,10 +1,10 @@
 /** What the jobs cost over one exchange date, for all accounts: for `quotekeeper plan` and for the dashboard. Pure. */
 import type { Sharer } from "../accounts/partition.ts";
-import { instantFromDate } from "../clock.ts";
+import { instantFromDate } from "../ground/clock.ts";
 import { addDays, exchangeDate, exchangeInstant } from "../market/calendar/dates.ts";
 import type { Calendar } from "../market/calendar/tradingCalendar.ts";
 import type { Job } from "../schedule/readJobs.ts";
-import { remembered } from "../remembered.ts";
+import { remembered } from "../ground/remembered.ts";
 import { scheduleJob } from "../schedule/jobSchedule.ts";
 import type { DueJob } from "./asks.ts";
 import {

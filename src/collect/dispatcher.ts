@@ -11,9 +11,9 @@
 import { once } from "node:events";
 import { setImmediate } from "node:timers/promises";
 import PQueue from "p-queue";
-import { instantFromDate } from "../clock.ts";
-import { QuotekeeperError } from "../errors.ts";
-import type { Log } from "../log.ts";
+import { instantFromDate } from "../ground/clock.ts";
+import { QuotekeeperError } from "../ground/errors.ts";
+import type { Log } from "../ground/log.ts";
 import { wantsLogin } from "../quotes/answer.ts";
 import { errorOf } from "../services/registry.ts";
 import { describeCall } from "../quotes/call.ts";

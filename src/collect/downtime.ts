@@ -1,5 +1,5 @@
 /** The slots that passed while nothing ran, as notes of the ledger. Pure. */
-import { instantFromDate } from "../clock.ts";
+import { instantFromDate } from "../ground/clock.ts";
 import { asShares, type LedgerNote, type Share, sharesIn, type SlotsNote } from "../journal/ledger.ts";
 import type { JobSchedule } from "../schedule/jobSchedule.ts";
 

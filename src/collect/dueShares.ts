@@ -4,7 +4,7 @@
  */
 import type { Agreed } from "../accounts/lease/agreement.ts";
 import type { OwnerOf, Shares } from "../accounts/shares.ts";
-import { type Clock, instantFromDate } from "../clock.ts";
+import { type Clock, instantFromDate } from "../ground/clock.ts";
 import { asShares, isOnceName, type LedgerNote, type SlotEntry } from "../journal/ledger.ts";
 import { DEFAULT_ACCOUNT } from "../journal/record.ts";
 import type { Job } from "../schedule/readJobs.ts";

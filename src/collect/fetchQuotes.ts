@@ -3,13 +3,13 @@
  * nothing twice and follows no redirect: an answer of any status is an answer, and what is done about it, or about no
  * answer, is for the dispatcher to say, by the error's code.
  */
-import { type Clock, type Instant, instantFromDate, settledOrAborted } from "../clock.ts";
+import { type Clock, type Instant, instantFromDate, settledOrAborted } from "../ground/clock.ts";
 import { correctionAfterRefusal } from "../services/clockSkew.ts";
 import type { QuoteCall } from "../quotes/call.ts";
 import type { Credentials, Service } from "../services/service.ts";
 import { stampOf } from "../services/stamp.ts";
 import { type Answered, openCaller, type SignedCall } from "./transport/httpCalls.ts";
-import type { HostAddresses } from "../hostAddresses.ts";
+import type { HostAddresses } from "../ground/hostAddresses.ts";
 import type { Deadlines } from "./transport/deadlines.ts";
 import { withholding } from "./transport/withhold.ts";
 

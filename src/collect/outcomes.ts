@@ -3,9 +3,9 @@
  * and expirations for chains, unknown symbols, how long a list may be, which symbol makes a call fail.
  */
 import type { OwnerOf } from "../accounts/shares.ts";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../ground/clock.ts";
 import type { MissReason } from "../journal/ledger.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../ground/log.ts";
 import { fatesOf, matchCall, type Matched } from "../quotes/match.ts";
 import type { ReadDocument } from "../quotes/document.ts";
 import { askedInstruments, type QuoteCall } from "../quotes/call.ts";

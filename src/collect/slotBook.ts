@@ -9,7 +9,7 @@
  * With several accounts a slot has a share for each, which is an account of its own: an instrument is due in one of them.
  */
 import type { OwnerOf } from "../accounts/shares.ts";
-import type { Instant } from "../clock.ts";
+import type { Instant } from "../ground/clock.ts";
 import type { MissReason, Share, SlotEntry } from "../journal/ledger.ts";
 import { DEFAULT_ACCOUNT } from "../journal/record.ts";
 import { grouped } from "./asks.ts";

@@ -1,7 +1,7 @@
 /** Polls each job at its slots, as the clock ticks, steps or stands still. */
-import { type Clock, instantFromDate } from "../clock.ts";
+import { type Clock, instantFromDate } from "../ground/clock.ts";
 import type { ClockStep, LedgerNote } from "../journal/ledger.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../ground/log.ts";
 import { CLOCK_STEP_MS } from "../schedule/clockSteps.ts";
 import type { ScheduledJob } from "../schedule/jobSchedule.ts";
 import { startTicker, type TickUnit, type Ticker, type TickWindow } from "../schedule/ticker.ts";

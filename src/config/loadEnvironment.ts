@@ -1,8 +1,8 @@
 /** Reads the settings once, at the start: process environment over `.env`, secrets also from files. */
 import { resolve } from "node:path";
 import type { z } from "zod";
-import { QuotekeeperError } from "../errors.ts";
-import { counted } from "../figures.ts";
+import { QuotekeeperError } from "../ground/errors.ts";
+import { counted } from "../ground/figures.ts";
 import { knownService, limitAt, serviceNamed } from "../services/registry.ts";
 import type { Credentials, Service } from "../services/service.ts";
 import { withSslMode } from "./databaseUrl.ts";

@@ -2,8 +2,8 @@
 import { existsSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { parse as parseDotenv } from "dotenv";
-import { QuotekeeperError } from "../errors.ts";
-import { openToOthers, readTextFileSync } from "../plainFiles.ts";
+import { QuotekeeperError } from "../ground/errors.ts";
+import { openToOthers, readTextFileSync } from "../ground/plainFiles.ts";
 import {
   ACCOUNTS_FILES,
   DEFAULT_JOBS_DIR,

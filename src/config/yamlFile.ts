@@ -16,10 +16,10 @@ import {
   YAMLParseError,
 } from "yaml";
 import type { z } from "zod";
-import { QuotekeeperError } from "../errors.ts";
+import { QuotekeeperError } from "../ground/errors.ts";
 import { alternatives, plainError, problemsOf, sentence, yamlSentence } from "./wording.ts";
-import { inShort } from "../outsideText.ts";
-import { counted } from "../figures.ts";
+import { inShort } from "../ground/outsideText.ts";
+import { counted } from "../ground/figures.ts";
 
 export type FileProblem = { file: string; line: number; message: string };
 

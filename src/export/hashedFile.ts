@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { open } from "node:fs/promises";
 import { isRetryable } from "../archive/connect/databaseError.ts";
-import { QuotekeeperError } from "../errors.ts";
+import { QuotekeeperError } from "../ground/errors.ts";
 
 export type FileFacts = { bytes: number; sha256: string };
 

@@ -1,6 +1,6 @@
 /** `manifest.json`, the last file of an export: what it holds, and how to know that it is whole. */
 import { z } from "zod";
-import { parsedJson } from "../outsideText.ts";
+import { parsedJson } from "../ground/outsideText.ts";
 
 /** Its name in the export's directory. */
 export const MANIFEST = "manifest.json";

@@ -2,9 +2,9 @@
 import type { FileHandle } from "node:fs/promises";
 import { Zstd } from "@hpcc-js/wasm-zstd";
 import { type FileMetaData, parquetMetadataAsync, parquetRead, type SchemaElement } from "hyparquet";
-import { instantOf } from "../clock.ts";
-import { QuotekeeperError } from "../errors.ts";
-import { openFile } from "../plainFiles.ts";
+import { instantOf } from "../ground/clock.ts";
+import { QuotekeeperError } from "../ground/errors.ts";
+import { openFile } from "../ground/plainFiles.ts";
 import { decimalText } from "./parquetDecimal.ts";
 import { requireFrame, requirePages, requireRows, type Slice } from "./parquetBounds.ts";
 

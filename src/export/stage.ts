@@ -6,13 +6,13 @@
  * between two renames; a run that finds it without an OUT puts it back first.
  */
 import { join, basename, dirname } from "node:path";
-import { QuotekeeperError } from "../errors.ts";
-import { type Processes, isGone } from "../processes.ts";
+import { QuotekeeperError } from "../ground/errors.ts";
+import { type Processes, isGone } from "../ground/processes.ts";
 import { MANIFEST, isManifest } from "./manifest.ts";
 import { lstat, readdir, rename, rm } from "node:fs/promises";
 import { makeDirectories } from "../journal/makeDirectories.ts";
 import { syncDirectory } from "../journal/fs.ts";
-import { openFile } from "../plainFiles.ts";
+import { openFile } from "../ground/plainFiles.ts";
 
 export type Stage = {
   /** The directory to write into. */

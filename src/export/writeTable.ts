@@ -5,7 +5,7 @@ import type { ExportTable } from "../archive/export/tables.ts";
 import type { ExportColumn } from "../archive/export/exportColumns.ts";
 import type { ExportRange } from "../archive/export/exportQueries.ts";
 import { type ArchiveSnapshot, copyRows } from "../archive/export/snapshot.ts";
-import { QuotekeeperError } from "../errors.ts";
+import { QuotekeeperError } from "../ground/errors.ts";
 import { makeDirectories } from "../journal/makeDirectories.ts";
 import { COMMON_DECIMAL, type DecimalType, widerThan } from "./parquetDecimal.ts";
 import {

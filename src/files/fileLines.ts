@@ -1,7 +1,7 @@
 /** At which lines the rows of a CSV file stand, where that can be told. */
-import { openFile } from "../plainFiles.ts";
+import { openFile } from "../ground/plainFiles.ts";
 import type { Reading } from "./mapInput.ts";
-import { unpacked } from "../unpacked.ts";
+import { unpacked } from "../ground/unpacked.ts";
 
 const [QUOTE, NEWLINE, RETURN] = [0x22, 0x0a, 0x0d];
 

@@ -5,9 +5,9 @@ import { createGunzip } from "node:zlib";
 import { parse } from "csv-parse/sync";
 import { z } from "zod";
 import { quoted } from "../archive/export/duckFiles.ts";
-import { QuotekeeperError } from "../errors.ts";
+import { QuotekeeperError } from "../ground/errors.ts";
 import { type Duck, rowsOf } from "../lake/sql/duckdb.ts";
-import { openFile } from "../plainFiles.ts";
+import { openFile } from "../ground/plainFiles.ts";
 
 const CHARACTER = "expected one character";
 const character = z.string(CHARACTER).regex(/^[^\p{L}\p{N}\r\n]$/u, CHARACTER);

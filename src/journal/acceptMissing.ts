@@ -1,6 +1,6 @@
 /** A person accepts that segments which `verify` names as missing are gone for good, or that the list was lost. */
-import type { Clock } from "../clock.ts";
-import { QuotekeeperError } from "../errors.ts";
+import type { Clock } from "../ground/clock.ts";
+import { QuotekeeperError } from "../ground/errors.ts";
 import { type Completeness, readCompleteness, vanishedOf } from "./completeness.ts";
 import { nodeFs, type JournalFs } from "./fs.ts";
 import type { Accepted } from "./journalReports.ts";

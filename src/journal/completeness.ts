@@ -7,7 +7,7 @@ import { namedError, readStart } from "./reader.ts";
 import { segmentId } from "./segmentName.ts";
 import { readSegmentList, SEGMENT_LIST, type ListedSegment, type SegmentList } from "./segmentList.ts";
 import { listSegments, segmentInfo, type SegmentInfo } from "./segments.ts";
-import { QuotekeeperError } from "../errors.ts";
+import { QuotekeeperError } from "../ground/errors.ts";
 
 /** The segments of a journal and what is wrong with them as a whole, without having read them. */
 export type Completeness = { segments: SegmentInfo[]; list: SegmentList; findings: Finding[] };

@@ -11,11 +11,11 @@
  */
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import type { Clock } from "../clock.ts";
-import { QuotekeeperError } from "../errors.ts";
+import type { Clock } from "../ground/clock.ts";
+import { QuotekeeperError } from "../ground/errors.ts";
 import { compressMember, endMarker, GZIP_TRAILER_BYTES } from "./compressed.ts";
 import { errnoOf, reasonOf, readFully, writeAll, type JournalFile, type JournalFs } from "./fs.ts";
-import { ownerNote } from "../users.ts";
+import { ownerNote } from "../ground/users.ts";
 import { readSegment } from "./reader.ts";
 import { appendToList, readSegmentList } from "./segmentList.ts";
 import { hourOf, segmentFile, segmentHour, segmentOfFile } from "./segmentName.ts";

@@ -1,8 +1,8 @@
 import { join, resolve } from "node:path";
-import { QuotekeeperError } from "../errors.ts";
+import { QuotekeeperError } from "../ground/errors.ts";
 import { reasonOf, nodeFs, type JournalFs } from "./fs.ts";
 import { makeDataDir } from "./modes.ts";
-import { ownerNote } from "../users.ts";
+import { ownerNote } from "../ground/users.ts";
 
 /** The journal's directory below the data directory. */
 export function journalDir({ dataDir }: { dataDir: string }): string {

@@ -18,7 +18,7 @@
  * inside a body, and stale blocks of an older file that a file system may show after a power cut.
  */
 import { createHash } from "node:crypto";
-import { QuotekeeperError } from "../errors.ts";
+import { QuotekeeperError } from "../ground/errors.ts";
 import { joinRecord, splitRecord, type JournalRecord } from "./record.ts";
 
 export const FRAME_MAGIC = Buffer.from([0xff, 0x51, 0x4b, 0x4a, 0x0d, 0x0a, 0x1a, 0xfe]);

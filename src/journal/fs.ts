@@ -4,10 +4,10 @@ import { makeDirectories } from "./makeDirectories.ts";
 import { closeSync, constants, readSync } from "node:fs";
 import * as fs from "node:fs/promises";
 import { dirname } from "node:path";
-import { QuotekeeperError } from "../errors.ts";
-import { openFile, openFileSync } from "../plainFiles.ts";
+import { QuotekeeperError } from "../ground/errors.ts";
+import { openFile, openFileSync } from "../ground/plainFiles.ts";
 import { makeDataDir, MODES, type Readers } from "./modes.ts";
-import { ownerNote } from "../users.ts";
+import { ownerNote } from "../ground/users.ts";
 import { open } from "node:fs/promises";
 
 /** Positions and lengths in bytes; fewer bytes than asked may be read or written. */

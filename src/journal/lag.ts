@@ -1,5 +1,5 @@
 /** How far a reader of the journal lies behind its writers. */
-import type { Instant } from "../clock.ts";
+import type { Instant } from "../ground/clock.ts";
 import { nodeFs, type JournalFs } from "./fs.ts";
 import { readSegment } from "./reader.ts";
 import { listSegments, type SegmentInfo } from "./segments.ts";

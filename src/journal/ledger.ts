@@ -1,6 +1,6 @@
 /** The notes of the ledger in the journal: what was due, what came of it, and why not. */
 import { z } from "zod";
-import type { Instant } from "../clock.ts";
+import type { Instant } from "../ground/clock.ts";
 import { DEFAULT_ACCOUNT } from "./record.ts";
 
 /** Why an instrument that was due has no quote (design, section 7). */

@@ -2,9 +2,9 @@
 import { constants } from "node:fs";
 import { chmod, open, readdir, stat } from "node:fs/promises";
 import { dirname, join, sep } from "node:path";
-import { QuotekeeperError } from "../errors.ts";
+import { QuotekeeperError } from "../ground/errors.ts";
 import { makeDirectories } from "./makeDirectories.ts";
-import { someNames } from "../figures.ts";
+import { someNames } from "../ground/figures.ts";
 
 /** Nobody but the owner may write. */
 export type Readers = "owner" | "group";

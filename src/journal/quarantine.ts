@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { dirname, join } from "node:path";
-import { QuotekeeperError } from "../errors.ts";
+import { QuotekeeperError } from "../ground/errors.ts";
 import {
   nodeFs,
   readFully,

@@ -1,5 +1,5 @@
 /** Reads a segment's records in order, in every state, also while it is written. */
-import { QuotekeeperError } from "../errors.ts";
+import { QuotekeeperError } from "../ground/errors.ts";
 import { FRAME_HEADER_BYTES } from "./frame.ts";
 import { nodeFs, unreadable, type JournalFs } from "./fs.ts";
 import type { Damage } from "./journalReports.ts";

@@ -1,6 +1,6 @@
 /** What the journal keeps: answers of the service, byte for byte, and notes about what happened around them. */
-import type { Instant } from "../clock.ts";
-import { parsedJson } from "../outsideText.ts";
+import type { Instant } from "../ground/clock.ts";
+import { parsedJson } from "../ground/outsideText.ts";
 
 /** Real and simulated answers can never be mistaken for one another. */
 export type RecordSource = {

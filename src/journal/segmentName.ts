@@ -8,7 +8,7 @@
  *
  * A segment only ever moves down this list.
  */
-import { dateOf } from "../clock.ts";
+import { dateOf } from "../ground/clock.ts";
 import type { TimeRange } from "./record.ts";
 import { uuidBytes, uuidv7 } from "./uuid.ts";
 

@@ -1,9 +1,9 @@
 /** A segment file that is written: at most one process has it, from its creation to its closing. */
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import type { Clock } from "../clock.ts";
-import { QuotekeeperError } from "../errors.ts";
-import { ownerNote } from "../users.ts";
+import type { Clock } from "../ground/clock.ts";
+import { QuotekeeperError } from "../ground/errors.ts";
+import { ownerNote } from "../ground/users.ts";
 import { writeFrame, type Content } from "./frame.ts";
 import { errnoOf, writeAll, type JournalFs } from "./fs.ts";
 import { listNewSegment } from "./listNewSegment.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { endMarkerBytes, GZIP_TRAILER_BYTES, isGzip, isOwnMember, totalOfEndMarker } from "./compressed.ts";
 import { errnoOf, nodeFs, readFully, unreadable, type JournalFile, type JournalFs, type Peek } from "./fs.ts";
-import { QuotekeeperError } from "../errors.ts";
+import { QuotekeeperError } from "../ground/errors.ts";
 import { readSegmentList, type SegmentList } from "./segmentList.ts";
 import { SEGMENT_STATES, segmentFile, segmentOfFile, type SegmentState } from "./segmentName.ts";
 

@@ -1,7 +1,7 @@
 /** Looks after segments that nobody writes any more, one step after the other, while others are written. */
 import { join } from "node:path";
-import type { Clock } from "../clock.ts";
-import { QuotekeeperError } from "../errors.ts";
+import type { Clock } from "../ground/clock.ts";
+import { QuotekeeperError } from "../ground/errors.ts";
 import { compressClosed } from "./compress.ts";
 import { errnoOf, type JournalFs } from "./fs.ts";
 import { repairJournal } from "./verify.ts";

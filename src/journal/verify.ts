@@ -3,8 +3,8 @@
  * deleted and no segment is changed: see quarantine.ts.
  */
 import { createHash } from "node:crypto";
-import type { Clock } from "../clock.ts";
-import { QuotekeeperError } from "../errors.ts";
+import type { Clock } from "../ground/clock.ts";
+import { QuotekeeperError } from "../ground/errors.ts";
 import { readCompleteness, unreadableOf, vanishedOf } from "./completeness.ts";
 import { nodeFs, type JournalFs } from "./fs.ts";
 import { namedError, readSegment, type DamageItem } from "./reader.ts";

@@ -11,8 +11,8 @@
  * A directory that was removed or unmounted is made again at the next append. The segments that were in it are listed in the new
  * one, so that they count as missing until somebody brings them back or accepts that they are gone.
  */
-import type { Clock } from "../clock.ts";
-import { QuotekeeperError } from "../errors.ts";
+import type { Clock } from "../ground/clock.ts";
+import { QuotekeeperError } from "../ground/errors.ts";
 import { ensureJournalDir } from "./dataDir.ts";
 import { contentOf, type Content } from "./frame.ts";
 import { errnoOf, fileSystem, reasonOf, type JournalFs } from "./fs.ts";
@@ -23,7 +23,7 @@ import { createSegment, SegmentGone, type Position, type SegmentWriter } from ".
 import { JUST_BEGUN, type ListedSegment, readSegmentList } from "./segmentList.ts";
 import { journalBytes, segmentInfo } from "./segments.ts";
 import { createUpkeep, inBackground, type Upkeep } from "./upkeep.ts";
-import { bytes } from "../figures.ts";
+import { bytes } from "../ground/figures.ts";
 
 type JournalOptions = {
   dir: string;

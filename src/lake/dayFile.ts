@@ -8,7 +8,7 @@ import type { ExportedFile, ExportedTable } from "../export/manifest.ts";
 import type { DecimalType } from "../export/parquetDecimal.ts";
 import { decimalsOf } from "../export/parquetFile.ts";
 import { type WriteOptions, writeTable } from "../export/writeTable.ts";
-import { QuotekeeperError } from "../errors.ts";
+import { QuotekeeperError } from "../ground/errors.ts";
 import { fileDigests } from "./fileDigests.ts";
 import { isHot, type LakeTable } from "./lakeFiles.ts";
 import { hasDecimals, isSame, writtenDecimals } from "./lakeTables.ts";

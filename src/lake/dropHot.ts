@@ -4,7 +4,7 @@ import { digestsOf } from "../archive/export/snapshot.ts";
 import { readColumns } from "../archive/export/exportColumns.ts";
 import { dropRange, type HotRange, readHotRanges } from "../archive/export/hotRows.ts";
 import { readLateDays, type WrittenDay } from "../archive/export/lakeRows.ts";
-import { dateOf, instantFromDate, microsOf } from "../clock.ts";
+import { dateOf, instantFromDate, microsOf } from "../ground/clock.ts";
 import { addDays, exchangeDate } from "../market/calendar/dates.ts";
 import { fileDigests } from "./fileDigests.ts";
 import { type DayManifest, type LakeFiles, tableOf } from "./lakeFiles.ts";

@@ -15,12 +15,12 @@ import { createHash } from "node:crypto";
 import { lstat, readdir, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
-import { QuotekeeperError } from "../errors.ts";
+import { QuotekeeperError } from "../ground/errors.ts";
 import { syncDirectory } from "../journal/fs.ts";
 import { makeDirectories } from "../journal/makeDirectories.ts";
 import { writeSynced } from "../export/hashedFile.ts";
-import { parsedJson } from "../outsideText.ts";
-import { openFile, readTextFile, refuseLinks } from "../plainFiles.ts";
+import { parsedJson } from "../ground/outsideText.ts";
+import { openFile, readTextFile, refuseLinks } from "../ground/plainFiles.ts";
 
 const LAKE = "lake.json";
 const DAYS = "days";

@@ -2,7 +2,7 @@
 import type pg from "pg";
 import { bringBack, type FileRows } from "../archive/export/hotRows.ts";
 import { readLateDays } from "../archive/export/lakeRows.ts";
-import { QuotekeeperError } from "../errors.ts";
+import { QuotekeeperError } from "../ground/errors.ts";
 import { rawColumns, textOf } from "../export/readParquet.ts";
 import { writtenOf } from "./dropHot.ts";
 import { type DayManifest, HOT_TABLES, type LakeFiles, tableOf } from "./lakeFiles.ts";

@@ -1,6 +1,6 @@
 /** Reads a lake from the disk, every byte of it, and says what is not as its manifests, or the archive's database, have it. */
 import type { KnownLake } from "../archive/export/lakeRows.ts";
-import { QuotekeeperError } from "../errors.ts";
+import { QuotekeeperError } from "../ground/errors.ts";
 import { fileDigests } from "./fileDigests.ts";
 import { type DayManifest, invalid, type LakeFiles, type LakeManifest, type LakeTable } from "./lakeFiles.ts";
 import type { VerifyReport } from "./lakeReports.ts";

@@ -21,7 +21,7 @@ import {
   readKnownLake,
   setLake,
 } from "../archive/export/lakeRows.ts";
-import { QuotekeeperError } from "../errors.ts";
+import { QuotekeeperError } from "../ground/errors.ts";
 import { namingWrites } from "../export/hashedFile.ts";
 import { type DayManifest, HOT_TABLES, invalid, LakeFiles, type LakeManifest, tableOf } from "./lakeFiles.ts";
 

@@ -12,7 +12,7 @@ import {
 } from "../archive/export/lakeRows.ts";
 import { type ArchiveSnapshot, readIdentity, withSnapshot } from "../archive/export/snapshot.ts";
 import type { ExportTable } from "../archive/export/tables.ts";
-import { QuotekeeperError } from "../errors.ts";
+import { QuotekeeperError } from "../ground/errors.ts";
 import { zstandard } from "../export/exportArchive.ts";
 import type { Compress } from "../export/parquetFile.ts";
 import { addDays, exchangeInstant } from "../market/calendar/dates.ts";

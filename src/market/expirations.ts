@@ -1,5 +1,5 @@
 import { Temporal } from "temporal-polyfill";
-import { remembered } from "../remembered.ts";
+import { remembered } from "../ground/remembered.ts";
 import { type Calendar, FIRST_DATE } from "./calendar/tradingCalendar.ts";
 import { REGULAR_CLOSE } from "./calendar/tradingSession.ts";
 import { type RootedSymbol, rootOf } from "./root.ts";

@@ -2,7 +2,7 @@
  * OCC option symbols: root, yymmdd, C or P, strike x 1000 in eight digits, as `AAPL120721C00200000`
  * (Options Symbology Initiative, 2010; without the spaces that pad the root to six there).
  */
-import { remembered } from "../remembered.ts";
+import { remembered } from "../ground/remembered.ts";
 import { isDateText } from "./calendar/dates.ts";
 import { type OptionContract, plainStrike } from "./instrument.ts";
 import { isRoot, rootedSymbol, rootOf } from "./root.ts";

@@ -3,7 +3,7 @@
  * expiration is asked for as a whole, and what it holds is the service's to say.
  */
 import { z } from "zod";
-import { QuotekeeperError } from "../errors.ts";
+import { QuotekeeperError } from "../ground/errors.ts";
 import type { Calendar } from "./calendar/tradingCalendar.ts";
 import { isDateText } from "./calendar/dates.ts";
 import { isExpired, nextExpirations } from "./expirations.ts";

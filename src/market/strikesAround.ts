@@ -1,5 +1,5 @@
 /** Strikes around a price, exactly: decimals are whole numbers of a small enough unit, never floats. */
-import { QuotekeeperError } from "../errors.ts";
+import { QuotekeeperError } from "../ground/errors.ts";
 import { plainStrike } from "./instrument.ts";
 
 /** A decimal as `units` of 10^-`scale`. */

@@ -1,7 +1,7 @@
 /** What an answer of a service is, whichever service gave it. */
-import type { Instant } from "../clock.ts";
-import { QuotekeeperError } from "../errors.ts";
-import { cutText } from "../outsideText.ts";
+import type { Instant } from "../ground/clock.ts";
+import { QuotekeeperError } from "../ground/errors.ts";
+import { cutText } from "../ground/outsideText.ts";
 import { type ReadDocument } from "./document.ts";
 
 /**

@@ -1,5 +1,5 @@
 /** Numbers of the service stay decimal text from the wire to the `numeric` column; nothing here is a float. */
-import { cutText, inShort } from "../outsideText.ts";
+import { cutText, inShort } from "../ground/outsideText.ts";
 
 /**
  * Texts that stand for "no value". Empty, `null` and `na` are seen in samples (field notes, "Answers").

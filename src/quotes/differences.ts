@@ -1,5 +1,5 @@
 import { canonicalDecimal } from "./decimal.ts";
-import { cutText } from "../outsideText.ts";
+import { cutText } from "../ground/outsideText.ts";
 
 /** Most differences that are shown, and most characters of each value. */
 const [MOST_TOLD, VALUE_LENGTH] = [3, 40];

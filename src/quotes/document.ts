@@ -7,7 +7,7 @@
  * holds it (`HELD_DIGITS` in `decimal.ts`).
  * `null` means that the element was missing, empty, `null` or `na` (field notes, "Answers").
  */
-import { QuotekeeperError } from "../errors.ts";
+import { QuotekeeperError } from "../ground/errors.ts";
 import { type InstrumentKey, type OptionType, plainStrike } from "../market/instrument.ts";
 import {
   type DividendField,

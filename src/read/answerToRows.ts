@@ -15,8 +15,8 @@ import { plainRows } from "./plainRows.ts";
 import { exportRows } from "./exportRows.ts";
 import { isExportCall } from "./exportCall.ts";
 import type { InstrumentIdentity, InstrumentRow, QuoteUnit, DeadLetter, AnswerRows } from "./rowTypes.ts";
-import { counted, someNames } from "../figures.ts";
-import { cutText } from "../outsideText.ts";
+import { counted, someNames } from "../ground/figures.ts";
+import { cutText } from "../ground/outsideText.ts";
 import { answerOf, serviceNamed } from "../services/registry.ts";
 
 /**

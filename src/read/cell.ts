@@ -1,5 +1,5 @@
 /** What a cell of a row may turn out to be. Pure. */
-import { quotedText } from "../outsideText.ts";
+import { quotedText } from "../ground/outsideText.ts";
 
 /**
  * A value, or what is wrong: the column, what it holds, and why that will not do. `cut` counts what the text says beyond

@@ -1,5 +1,5 @@
 /** Times as ISO 8601 writes them, in cells and in names of files. Pure. */
-import { type Instant, instantOf, microsOf } from "../clock.ts";
+import { type Instant, instantOf, microsOf } from "../ground/clock.ts";
 import { isDateText } from "../market/calendar/dates.ts";
 import type { Cell } from "./cell.ts";
 import { type Field, timeOf } from "./timePattern.ts";

@@ -5,7 +5,7 @@
 import { isDateText } from "../market/calendar/dates.ts";
 import { archivedSymbol } from "../market/root.ts";
 import type { RecordSource, ResponseRecord } from "../journal/record.ts";
-import { cleanText, parsedJson } from "../outsideText.ts";
+import { cleanText, parsedJson } from "../ground/outsideText.ts";
 import { canonicalDecimal } from "../quotes/decimal.ts";
 import {
   DIVIDEND_FIELDS,

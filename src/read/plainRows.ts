@@ -1,5 +1,5 @@
 /** Reads a journaled piece of a plain table into rows. Pure. */
-import type { Instant } from "../clock.ts";
+import type { Instant } from "../ground/clock.ts";
 import type { ResponseRecord } from "../journal/record.ts";
 import { differences, someDifferences } from "../quotes/differences.ts";
 import { makeQuote, type Quote } from "../quotes/document.ts";

@@ -1,5 +1,5 @@
 /** What one journaled answer, or a piece of a file, becomes: rows, dead letters, and what an export brings back. */
-import type { Instant } from "../clock.ts";
+import type { Instant } from "../ground/clock.ts";
 import type { RecordSource, ResponseRecord } from "../journal/record.ts";
 import type { Answer } from "../quotes/answer.ts";
 import type { Quote } from "../quotes/document.ts";

@@ -7,7 +7,7 @@
  * further than a timer was to take, the program could not run: the machine was busy, or the program was stopped. Where
  * the monotonic clock goes on in suspend (macOS, Windows), a machine that slept looks like one that was busy.
  */
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../ground/clock.ts";
 import type { ClockStep } from "../journal/ledger.ts";
 
 /** Less than this, in ms, is no step: a late timer, a leap second, a clock that counts whole seconds. */

@@ -4,7 +4,7 @@
  */
 import { createTask, parse, validateDetailed } from "node-cron";
 import type { Temporal } from "temporal-polyfill";
-import { QuotekeeperError } from "../errors.ts";
+import { QuotekeeperError } from "../ground/errors.ts";
 
 const DAYS_OF_A_WEEK = 7;
 

@@ -10,8 +10,8 @@
  *   poll is daily.
  */
 import { Temporal } from "temporal-polyfill";
-import { QuotekeeperError } from "../errors.ts";
-import { remembered } from "../remembered.ts";
+import { QuotekeeperError } from "../ground/errors.ts";
+import { remembered } from "../ground/remembered.ts";
 import type { Calendar, WantedSession } from "../market/calendar/tradingCalendar.ts";
 import { ascendingOnce, readCron } from "./cron.ts";
 import { stretchesBetween } from "../market/calendar/dates.ts";

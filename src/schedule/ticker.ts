@@ -12,7 +12,7 @@
  * the next window; set back, they come once more.
  */
 import { schedule, type ScheduledTask } from "node-cron";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../ground/clock.ts";
 import type { ClockStep } from "../journal/ledger.ts";
 import { CLOCK_STEP_MS, readClocks, watchClocks } from "./clockSteps.ts";
 

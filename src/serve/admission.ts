@@ -3,7 +3,7 @@
  * calls of two turns of the event loop are persisted together.
  */
 import type { ServerResponse } from "node:http";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../ground/clock.ts";
 import type { Verdict } from "../services/oauth/verifyRequest.ts";
 import { writeStringDocument } from "../services/reference/writeDocument.ts";
 import { type Fail, type Failed, send, setDate, setLimitHeaders } from "./answers.ts";

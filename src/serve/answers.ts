@@ -1,7 +1,7 @@
 /** Sends answers, all of them XML. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Clock } from "../clock.ts";
-import { remembered } from "../remembered.ts";
+import type { Clock } from "../ground/clock.ts";
+import { remembered } from "../ground/remembered.ts";
 import { writeErrorDocument } from "../services/reference/writeDocument.ts";
 import { LIMIT_HEADERS, type LimitHeaders } from "./limits.ts";
 

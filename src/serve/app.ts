@@ -6,8 +6,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { performance } from "node:perf_hooks";
-import { QuotekeeperError } from "../errors.ts";
-import { type AbsoluteTarget, absoluteTarget } from "../httpHead.ts";
+import { QuotekeeperError } from "../ground/errors.ts";
+import { type AbsoluteTarget, absoluteTarget } from "../ground/httpHead.ts";
 import { splitTarget } from "../services/oauth/protocol.ts";
 import { declaredBytes, type Fail, type Failed, MAX_BODY_BYTES } from "./answers.ts";
 import { STATUS } from "./httpStatus.ts";
@@ -18,7 +18,7 @@ import {
   type Refusal,
   refusalUnread,
 } from "./unreadable.ts";
-import { inShort } from "../outsideText.ts";
+import { inShort } from "../ground/outsideText.ts";
 
 /** Most bytes of request line and headers: enough that most over-long targets are answered 414, and counted. */
 const MAX_HEADER_BYTES = 32_768;

@@ -1,6 +1,6 @@
 /** Authenticates calls: OAuth 1.0 over each request as it came over the wire. */
 import type { IncomingMessage } from "node:http";
-import type { AbsoluteTarget } from "../httpHead.ts";
+import type { AbsoluteTarget } from "../ground/httpHead.ts";
 import { NonceMemory } from "../services/oauth/nonces.ts";
 import { signedTarget, type SignedTarget } from "../services/oauth/signedTarget.ts";
 import { TIMESTAMP_WINDOW_SECONDS, verifyRequest, type Verdict } from "../services/oauth/verifyRequest.ts";

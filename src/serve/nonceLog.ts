@@ -14,9 +14,9 @@
  */
 import { closeSync, openSync, readdirSync, unlinkSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import type { Clock } from "../clock.ts";
-import { QuotekeeperError } from "../errors.ts";
-import { readTextFileSync } from "../plainFiles.ts";
+import type { Clock } from "../ground/clock.ts";
+import { QuotekeeperError } from "../ground/errors.ts";
+import { readTextFileSync } from "../ground/plainFiles.ts";
 import { type CallClass } from "./limits.ts";
 import { type KeptWindow, ofEachClass } from "./budgets.ts";
 import type { UsedBy, UsedNonce } from "../services/oauth/nonces.ts";

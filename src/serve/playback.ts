@@ -2,7 +2,7 @@
  * The time that a source plays, as a function of the service's clock: from a start, faster or slower, once or in a loop.
  * No state. Pure.
  */
-import { type Instant, instantOf, microsOf } from "../clock.ts";
+import { type Instant, instantOf, microsOf } from "../ground/clock.ts";
 
 export type Playback = {
   from: Instant;

@@ -1,5 +1,5 @@
 /** Answers GET /v1/market/quotes.xml for an admitted call. */
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../ground/clock.ts";
 import { splitTarget } from "../services/oauth/protocol.ts";
 import { parseRequest } from "../services/reference/parseRequest.ts";
 import { writeDocument, writeDocumentBytes } from "../services/reference/writeDocument.ts";

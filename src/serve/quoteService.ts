@@ -3,7 +3,7 @@
  * specification shows them. The service checks a call in this order: bounds, signature, limit; then it answers.
  */
 import type { ServerResponse } from "node:http";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../ground/clock.ts";
 import { QUOTES_PATH } from "../services/reference/requestTarget.ts";
 import { type AdmissionOptions, type Answer, createAdmission } from "./admission.ts";
 import { failWith, setLimitHeaders } from "./answers.ts";

@@ -2,7 +2,7 @@
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { type AbsoluteTarget, givenTwice, hostNameOf } from "../httpHead.ts";
+import { type AbsoluteTarget, givenTwice, hostNameOf } from "../ground/httpHead.ts";
 import { writeErrorDocument } from "../services/reference/writeDocument.ts";
 import { type Fail, XML_TYPE } from "./answers.ts";
 import { STATUS } from "./httpStatus.ts";

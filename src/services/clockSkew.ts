@@ -7,7 +7,7 @@
  * show the clock that verifies. Any other answer proves the timestamp right, and changes nothing, whatever its `Date`
  * says.
  */
-import type { Instant } from "../clock.ts";
+import type { Instant } from "../ground/clock.ts";
 import { readHttpDate } from "../quotes/rateLimit.ts";
 
 /**

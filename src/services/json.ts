@@ -4,7 +4,7 @@
  * `MAX_DEPTH`.
  */
 import { isLosslessNumber, type LosslessNumber, parse, stringify } from "lossless-json";
-import { cutText } from "../outsideText.ts";
+import { cutText } from "../ground/outsideText.ts";
 import { refused } from "../quotes/document.ts";
 import { decodeBody } from "./bodyText.ts";
 

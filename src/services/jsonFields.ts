@@ -1,7 +1,7 @@
 /** The values of one object of a JSON answer, as decimals, counts and times. */
-import { type Instant, instantOfEpochMs } from "../clock.ts";
+import { type Instant, instantOfEpochMs } from "../ground/clock.ts";
 import { isDateText } from "../market/calendar/dates.ts";
-import { cutText } from "../outsideText.ts";
+import { cutText } from "../ground/outsideText.ts";
 import type { OddField } from "../quotes/document.ts";
 import { type DecimalField, NUMBER_KINDS } from "../quotes/fields.ts";
 import { COUNT, isPlainNumber, type NumberKind, readNumber } from "../quotes/units.ts";

@@ -1,6 +1,6 @@
 /** One item of a JSON answer: an instrument's quote, or what is wrong with it. */
-import type { Instant } from "../clock.ts";
-import { cutText } from "../outsideText.ts";
+import type { Instant } from "../ground/clock.ts";
+import { cutText } from "../ground/outsideText.ts";
 import { type InstrumentQuote, MAX_FRAGMENT, type ReadItem } from "../quotes/document.ts";
 import { isObject, type Json, writtenAgain } from "./json.ts";
 import { JsonFields } from "./jsonFields.ts";

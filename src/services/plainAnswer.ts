@@ -1,7 +1,7 @@
 /** What answers of JSON have in common, whatever the service: the meaning of a status, and the reading of a body. */
-import { type Instant, instantOfEpochMs } from "../clock.ts";
-import { QuotekeeperError } from "../errors.ts";
-import { cutText } from "../outsideText.ts";
+import { type Instant, instantOfEpochMs } from "../ground/clock.ts";
+import { QuotekeeperError } from "../ground/errors.ts";
+import { cutText } from "../ground/outsideText.ts";
 import {
   type Answer,
   emptyAnswer,

@@ -1,7 +1,7 @@
 /** The services that can be polled, by their names. */
 import { DEFAULT_SERVICE, type ResponseRecord } from "../journal/record.ts";
-import { cutText } from "../outsideText.ts";
-import type { QuotekeeperError } from "../errors.ts";
+import { cutText } from "../ground/outsideText.ts";
+import type { QuotekeeperError } from "../ground/errors.ts";
 import { type Answer, answerError } from "../quotes/answer.ts";
 import type { QuoteCall } from "../quotes/call.ts";
 import { ETRADE } from "./etrade/etrade.ts";

@@ -1,5 +1,5 @@
 /** A nonce and a timestamp for a signature. */
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../ground/clock.ts";
 
 /** What makes each signature another one. */
 export type Stamp = {

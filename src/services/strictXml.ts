@@ -4,8 +4,8 @@
  * reads, and `refuseWhatBothPass` refuses what neither of them does (docs/decisions/two-readers.md).
  */
 import { type XMLMetaData, XMLParser, XMLValidator } from "fast-xml-parser";
-import { QuotekeeperError } from "../errors.ts";
-import { cutText } from "../outsideText.ts";
+import { QuotekeeperError } from "../ground/errors.ts";
+import { cutText } from "../ground/outsideText.ts";
 import { refused } from "../quotes/document.ts";
 
 /** Characters that are parsed at most: the parser takes some hundred bytes of memory for each of them, in one turn. */

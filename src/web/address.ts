@@ -1,7 +1,7 @@
 /** The address on which the dashboard listens. */
 import { once } from "node:events";
 import { createServer } from "node:net";
-import { QuotekeeperError } from "../errors.ts";
+import { QuotekeeperError } from "../ground/errors.ts";
 
 type Address = { host: string; port: number };
 

@@ -6,7 +6,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join, sep } from "node:path";
 import files from "@fastify/static";
 import type { FastifyInstance } from "fastify";
-import { PACKAGE_ROOT } from "../packageRoot.ts";
+import { PACKAGE_ROOT } from "../ground/packageRoot.ts";
 import { refusal } from "./live.ts";
 
 /** Paths of the page: each is a view, drawn by the same document. All are as deep, for the page's own addresses are relative. */

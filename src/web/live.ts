@@ -1,5 +1,5 @@
 /** What the dashboard may know of a running collector and of `status`: given by whoever starts it. */
-import { type ErrorCode, ERRORS, needsPerson, QuotekeeperError } from "../errors.ts";
+import { type ErrorCode, ERRORS, needsPerson, QuotekeeperError } from "../ground/errors.ts";
 import type { ApiError, Live, Problem, StatusView } from "./api/types.ts";
 
 /** Where the Now view has its facts from, besides the archive. */

@@ -1,7 +1,7 @@
 /** The Now view: what the collector knows this second, and what takes longer to find out, a few seconds old. */
 import type pg from "pg";
-import { atMost, type Clock, systemClock } from "../clock.ts";
-import type { Log } from "../log.ts";
+import { atMost, type Clock, systemClock } from "../ground/clock.ts";
+import type { Log } from "../ground/log.ts";
 import type { Calendar } from "../market/calendar/tradingCalendar.ts";
 import { addDays, exchangeDate } from "../market/calendar/dates.ts";
 import { rememberAnswers } from "./api/rememberAnswers.ts";

@@ -4,8 +4,8 @@
  */
 import Fastify, { type FastifyReply } from "fastify";
 import type pg from "pg";
-import type { Clock } from "../clock.ts";
-import type { Log } from "../log.ts";
+import type { Clock } from "../ground/clock.ts";
+import type { Log } from "../ground/log.ts";
 import type { Calendar } from "../market/calendar/tradingCalendar.ts";
 import { addLogins, type BeginLogin } from "./api/loginRoutes.ts";
 import { addPacking } from "./api/packing.ts";

@@ -19,7 +19,7 @@ import type { LedgerNote } from "../../src/journal/ledger.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
 import { createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
 import type { QuoteCall } from "../../src/quotes/call.ts";
-import { accountForDowntime, accountForLeftOpen } from "../../src/run/pastSlotNotes.ts";
+import { accountForDowntime, accountForLeftOpen } from "../../src/ledger/pastSlotNotes.ts";
 import { scheduleJob } from "../../src/schedule/jobSchedule.ts";
 import { jobOf } from "../collect/jobOf.ts";
 import { rowsOfQuery } from "../support/archive.ts";

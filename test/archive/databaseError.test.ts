@@ -9,7 +9,7 @@ import {
 } from "../../src/archive/connect/databaseError.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
 import { describeDatabase } from "../../src/config/databaseUrl.ts";
-import { ERRORS } from "../../src/errors.ts";
+import { ERRORS } from "../../src/ground/errors.ts";
 import { closedPort } from "../support/stubService.ts";
 import { tempDir } from "../support/tempDir.ts";
 

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { makeDueBars } from "../../src/archive/schema/makeBars.ts";
-import { PACKAGE_ROOT } from "../../src/packageRoot.ts";
+import { PACKAGE_ROOT } from "../../src/ground/packageRoot.ts";
 import { listsOfQuery } from "../support/archive.ts";
 import { archive, see } from "../support/observations.ts";
 

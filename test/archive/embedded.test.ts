@@ -17,7 +17,7 @@ import pg from "pg";
 import { FORM, type Machine, MACHINE } from "../../src/archive/embedded/cluster.ts";
 import { type EmbeddedServer, openEmbedded } from "../../src/archive/embedded/embeddedServer.ts";
 import { failure } from "../../src/archive/embedded/space.ts";
-import { type Clock, systemClock } from "../../src/clock.ts";
+import { type Clock, systemClock } from "../../src/ground/clock.ts";
 import { openDir } from "../support/tempDir.ts";
 
 // Each makes clusters, which takes as long as the machine is slow.

@@ -11,7 +11,7 @@ import { findBinaries, type PostgresBinaries } from "../../src/archive/embedded/
 import { fetchPackage } from "../../src/archive/embedded/fetchPackage.ts";
 import { reachableBinaries } from "../../src/archive/embedded/reachable.ts";
 import { openEmbedded } from "../../src/archive/embedded/embeddedServer.ts";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/ground/clock.ts";
 import { openDir, tempDir } from "../support/tempDir.ts";
 
 const onPosix = process.platform === "win32" ? test.skip : test;

@@ -5,12 +5,12 @@ import { DatesOf } from "../../src/archive/schema/lateDays.ts";
 import { fillSlots } from "../../src/archive/refill/fillSlots.ts";
 import { deriveCloses } from "../../src/archive/refill/deriveCloses.ts";
 import { rowsOfQuery } from "../support/archive.ts";
-import { instantFromDate, systemClock } from "../../src/clock.ts";
+import { instantFromDate, systemClock } from "../../src/ground/clock.ts";
 import { answerRecord, symbolsCall } from "../support/journal.ts";
 import { loadingWorld } from "../support/loading.ts";
 import { answerXml, equityXml } from "../support/xml.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
-import type { Instant } from "../../src/clock.ts";
+import type { Instant } from "../../src/ground/clock.ts";
 
 const answer = (at: Instant, symbol = "AAPL"): JournalRecord =>
   answerRecord(at, answerXml(equityXml(symbol)), { request: symbolsCall(symbol) });

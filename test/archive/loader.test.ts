@@ -12,7 +12,7 @@ import {
   type Loader,
   type LoaderOptions,
 } from "../../src/archive/load/loader.ts";
-import { QuotekeeperError } from "../../src/errors.ts";
+import { QuotekeeperError } from "../../src/ground/errors.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
 import { fileSystem } from "../../src/journal/fs.ts";
 import { listSegments } from "../../src/journal/segments.ts";

@@ -5,7 +5,7 @@
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { startLoader } from "../../src/archive/load/loader.ts";
-import { type Instant, systemClock } from "../../src/clock.ts";
+import { type Instant, systemClock } from "../../src/ground/clock.ts";
 import type { SlotsNote } from "../../src/journal/ledger.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
 import type { QuoteCall } from "../../src/quotes/call.ts";

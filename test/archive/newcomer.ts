@@ -3,7 +3,7 @@
  * are the program's own, in virtual time; the journal, the load and the database are real.
  */
 import type pg from "pg";
-import { type Instant, instantFromDate } from "../../src/clock.ts";
+import { type Instant, instantFromDate } from "../../src/ground/clock.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
 import { classifyAnswer } from "../../src/services/reference/classifyAnswer.ts";
 import { askedInstruments } from "../../src/quotes/call.ts";

@@ -7,7 +7,7 @@ import type pg from "pg";
 import { makeDueBars } from "../../src/archive/schema/makeBars.ts";
 import { placeInstruments } from "../../src/archive/load/instruments.ts";
 import { keepCalendarDays } from "../../src/archive/schema/sessions.ts";
-import type { Instant } from "../../src/clock.ts";
+import type { Instant } from "../../src/ground/clock.ts";
 import { backfill, fileOf } from "../backfill/csv/csvFiles.ts";
 import { backfillWorld } from "../backfill/world.ts";
 import { run } from "../cli/edges.ts";

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import type pg from "pg";
 import { runProgram } from "../../src/cli/program.ts";
-import type { Instant } from "../../src/clock.ts";
+import type { Instant } from "../../src/ground/clock.ts";
 import type { JournalRecord, ResponseRecord } from "../../src/journal/record.ts";
 import { type InstrumentQuote, type Quote, NO_QUOTE } from "../../src/quotes/document.ts";
 import { writeDocument } from "../../src/services/reference/writeDocument.ts";

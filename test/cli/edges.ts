@@ -1,7 +1,7 @@
 /** The outside as a command sees it, with everything it writes kept. */
 import { join } from "node:path";
-import { type Clock, systemClock } from "../../src/clock.ts";
-import type { Edges, Sink } from "../../src/run/edges.ts";
+import { type Clock, systemClock } from "../../src/ground/clock.ts";
+import type { Edges, Sink } from "../../src/ground/edges.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import { tempDir } from "../support/tempDir.ts";
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { expect, jest, test } from "@jest/globals";
 import { runProgram } from "../../src/cli/program.ts";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/ground/clock.ts";
 import { alwaysOpen } from "../../src/market/calendar/tradingCalendar.ts";
 import { CONSUMER, type FakeEtradeOptions } from "../fakes/etrade/fake.ts";
 import { rowsOfQuery } from "../support/archive.ts";

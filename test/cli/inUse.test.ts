@@ -5,7 +5,7 @@ import { afterAll, expect, test } from "@jest/globals";
 import { createPool } from "../../src/archive/connect/connect.ts";
 import { prepareSchema } from "../../src/cli/collecting.ts";
 import { runProgram } from "../../src/cli/program.ts";
-import type { Archive } from "../../src/run/archive.ts";
+import type { Archive } from "../../src/archive/openArchive.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { createTestClock, patientClock } from "../support/clock.ts";
 import { freshDatabase, poolOn, type TestDatabase } from "../support/database.ts";

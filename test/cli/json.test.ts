@@ -7,7 +7,7 @@ import { insertLedger } from "../../src/archive/ledger/ledgerRows.ts";
 import { errorJson } from "../../src/cli/terminal/complain.ts";
 import { JSON_SCHEMAS } from "../../src/cli/jsonSchemas.ts";
 import { createProgram } from "../../src/cli/program.ts";
-import { instantFromDate } from "../../src/clock.ts";
+import { instantFromDate } from "../../src/ground/clock.ts";
 import { createTestClock } from "../support/clock.ts";
 import { freshDatabase } from "../support/database.ts";
 import { accountAt } from "../support/simulatedService.ts";

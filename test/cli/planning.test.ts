@@ -9,7 +9,7 @@ import type { coverageJson } from "../../src/cli/coverage.ts";
 import type { planJson } from "../../src/cli/plan.ts";
 import { widthOf } from "../../src/cli/terminal/width.ts";
 import { runProgram } from "../../src/cli/program.ts";
-import { instantFromDate } from "../../src/clock.ts";
+import { instantFromDate } from "../../src/ground/clock.ts";
 import type { SlotEntry } from "../../src/journal/ledger.ts";
 import { createTestClock } from "../support/clock.ts";
 import { freshDatabase } from "../support/database.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { widthOf } from "../../src/cli/terminal/width.ts";
 import { runProgram } from "../../src/cli/program.ts";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/ground/clock.ts";
 import { readSegment } from "../../src/journal/reader.ts";
 import type { ResponseRecord } from "../../src/journal/record.ts";
 import { listSegments } from "../../src/journal/segments.ts";

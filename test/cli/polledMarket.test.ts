@@ -5,7 +5,7 @@ import type pg from "pg";
 import { keepAccounts } from "../../src/archive/ledger/accountRows.ts";
 import { insertLedger } from "../../src/archive/ledger/ledgerRows.ts";
 import { runProgram } from "../../src/cli/program.ts";
-import { instantFromDate, systemClock } from "../../src/clock.ts";
+import { instantFromDate, systemClock } from "../../src/ground/clock.ts";
 import type { LedgerSource, MissReason } from "../../src/journal/ledger.ts";
 import { SERVICE_LIMITS } from "../../src/serve/limits.ts";
 import type { NowView } from "../../src/web/api/types.ts";

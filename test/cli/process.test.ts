@@ -7,7 +7,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { expect, jest, test } from "@jest/globals";
-import { processEdges } from "../../src/run/edges.ts";
+import { processEdges } from "../../src/ground/edges.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import { readCalls } from "../../src/collect/callLog.ts";
 import { CONCURRENCY } from "../../src/collect/dispatcher.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "@jest/globals";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Edges } from "../../src/run/edges.ts";
+import type { Edges } from "../../src/ground/edges.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import { signRequest, type Credentials } from "../../src/services/oauth/signature.ts";
 import { createTestClock, type TestClock } from "../support/clock.ts";

@@ -9,7 +9,7 @@ import Ajv from "ajv/dist/2020.js";
 import { z } from "zod";
 import { JSON_SCHEMAS } from "../../src/cli/jsonSchemas.ts";
 import { runProgram } from "../../src/cli/program.ts";
-import { ERRORS, QuotekeeperError } from "../../src/errors.ts";
+import { ERRORS, QuotekeeperError } from "../../src/ground/errors.ts";
 import { askSql } from "../../src/lake/sql/askSql.ts";
 import { ownDuck } from "../../src/lake/sql/duckdb.ts";
 import { duckdbRows } from "../export/duckdb.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type pg from "pg";
 import { fillFixture } from "../../scripts/sql/fixture.ts";
 import { markLate } from "../../src/archive/schema/lateDays.ts";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/ground/clock.ts";
 import { freshDatabase } from "../support/database.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { type Outcome, run } from "./edges.ts";

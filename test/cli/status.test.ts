@@ -4,7 +4,7 @@ import { expect, test } from "@jest/globals";
 import { insertLedger } from "../../src/archive/ledger/ledgerRows.ts";
 import { placeAccounts } from "../../src/archive/ledger/accountRows.ts";
 import { inTransaction } from "../../src/archive/connect/transaction.ts";
-import type { StatusReport } from "../../src/run/statusJson.ts";
+import type { StatusReport } from "../../src/status/statusJson.ts";
 import type { ClockStep, SlotEntry } from "../../src/journal/ledger.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { createTestClock } from "../support/clock.ts";

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, jest, test } from "@jest/globals";
 import { runProgram } from "../../src/cli/program.ts";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/ground/clock.ts";
 import { alwaysOpen } from "../../src/market/calendar/tradingCalendar.ts";
 import { type FakeTradierOptions, TOKENS } from "../fakes/tradier/fake.ts";
 import { rowsOfQuery } from "../support/archive.ts";

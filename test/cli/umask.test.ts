@@ -2,11 +2,11 @@
 import { chmodSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
-import { beginRun } from "../../src/run/runMarker.ts";
+import { beginRun } from "../../src/ledger/runMarker.ts";
 import type { Account } from "../../src/accounts/account.ts";
 import { onceJob } from "../../src/cli/askOnce.ts";
-import { systemClock } from "../../src/clock.ts";
-import { putOnce } from "../../src/run/once/onceFiles.ts";
+import { systemClock } from "../../src/ground/clock.ts";
+import { putOnce } from "../../src/collector/once/onceFiles.ts";
 import { REFERENCE } from "../../src/services/reference/reference.ts";
 import { nodeFs } from "../../src/journal/fs.ts";
 import { setAside } from "../../src/journal/quarantine.ts";

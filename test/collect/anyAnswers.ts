@@ -1,7 +1,7 @@
 /** Services that answer anything at all, after any time: the ledger adds up, and no window holds more than the limit. */
 import { expect } from "@jest/globals";
 import fc from "fast-check";
-import { QuotekeeperError } from "../../src/errors.ts";
+import { QuotekeeperError } from "../../src/ground/errors.ts";
 import { type Answer } from "../../src/quotes/answer.ts";
 import { contractsOf, symbolsNamed } from "./due.ts";
 import {

@@ -1,7 +1,7 @@
 /** What the collector asks, when and in what order, and that every slot comes to an end. */
 import { expect, test } from "@jest/globals";
 import { CONCURRENCY } from "../../src/collect/dispatcher.ts";
-import { QuotekeeperError } from "../../src/errors.ts";
+import { QuotekeeperError } from "../../src/ground/errors.ts";
 import { alwaysOpen, createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
 import { security } from "../../src/market/instrument.ts";
 import { type ReadItem, unknownQuote } from "../../src/quotes/document.ts";

@@ -1,6 +1,6 @@
 /** Jobs at their slots, as planning is given them. */
 import type { DueJob } from "../../src/collect/asks.ts";
-import { instantFromDate } from "../../src/clock.ts";
+import { instantFromDate } from "../../src/ground/clock.ts";
 import type { OptionContract } from "../../src/market/instrument.ts";
 
 export const MINUTE_MS = 60_000;

@@ -9,8 +9,8 @@ import { gzipSync } from "node:zlib";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import { type FetchOptions, openFetchQuotes, type OpenFetchQuotes } from "../../src/collect/fetchQuotes.ts";
 import { DEADLINES } from "../../src/collect/transport/httpCalls.ts";
-import { ERRORS, type ErrorCode } from "../../src/errors.ts";
-import { createObserver } from "../../src/clock.ts";
+import { ERRORS, type ErrorCode } from "../../src/ground/errors.ts";
+import { createObserver } from "../../src/ground/clock.ts";
 import { classifyAnswer } from "../../src/services/reference/classifyAnswer.ts";
 import { MAX_BODY_BYTES } from "../../src/services/bodyText.ts";
 import { createTestClock } from "../support/clock.ts";
@@ -21,7 +21,7 @@ import { closedPort, startStubService } from "../support/stubService.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { answerXml, equityXml } from "../support/xml.ts";
 import { type KeyPair, selfSigned } from "../support/selfSigned.ts";
-import { createHostAddresses, LOOKUP_TIMEOUT } from "../../src/hostAddresses.ts";
+import { createHostAddresses, LOOKUP_TIMEOUT } from "../../src/ground/hostAddresses.ts";
 import { steppedClock } from "../support/steppedClock.ts";
 import { REFERENCE } from "../../src/services/reference/reference.ts";
 
@@ -146,7 +146,7 @@ async function callsAlone(
 let compiled: string | null = null;
 function compiledAlone(): string {
   const dir = tempDir();
-  compileModules(dir, "collect/fetchQuotes", "clock", "services/reference/reference");
+  compileModules(dir, "collect/fetchQuotes", "ground/clock", "services/reference/reference");
   return dir;
 }
 

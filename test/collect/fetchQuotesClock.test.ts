@@ -1,6 +1,6 @@
 /** A machine whose clock is off still signs acceptably: against the real service with its window of 10 s. */
 import { afterAll, expect, test } from "@jest/globals";
-import { type Clock, createObserver } from "../../src/clock.ts";
+import { type Clock, createObserver } from "../../src/ground/clock.ts";
 import { openFetchQuotes, type OpenFetchQuotes } from "../../src/collect/fetchQuotes.ts";
 import { createTestClock } from "../support/clock.ts";
 import { symbolsCall } from "../support/journal.ts";

@@ -5,9 +5,9 @@
 import { afterAll, expect, jest, test } from "@jest/globals";
 import type { Account } from "../../src/accounts/account.ts";
 import { Shares } from "../../src/accounts/shares.ts";
-import type { Clock } from "../../src/clock.ts";
+import type { Clock } from "../../src/ground/clock.ts";
 import { exchangeInstant } from "../../src/market/calendar/dates.ts";
-import { keepSession, loginOf, Session } from "../../src/run/accountSession.ts";
+import { keepSession, loginOf, Session } from "../../src/collect/login/accountSession.ts";
 import { ETRADE } from "../../src/services/etrade/etrade.ts";
 import { CONSUMER } from "../fakes/etrade/fake.ts";
 import { createSessions, type Sessions } from "../fakes/etrade/sessions.ts";

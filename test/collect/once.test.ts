@@ -2,7 +2,7 @@
 import { describe, expect, test } from "@jest/globals";
 import type { OnceDue } from "../../src/collect/collector.ts";
 import { EarlierRuns } from "../../src/collect/earlierRuns.ts";
-import { instantFromDate } from "../../src/clock.ts";
+import { instantFromDate } from "../../src/ground/clock.ts";
 import { createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
 import { answerXml, optionXml } from "../support/xml.ts";
 import { contractsOf } from "./due.ts";

@@ -3,7 +3,7 @@ import { afterEach, expect, jest, test } from "@jest/globals";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import fc from "fast-check";
-import { instantFromDate } from "../../src/clock.ts";
+import { instantFromDate } from "../../src/ground/clock.ts";
 import type { PlannedCall } from "../../src/collect/callPlan.ts";
 import { Dispatcher, type DispatcherOptions } from "../../src/collect/dispatcher.ts";
 import { REFERENCE } from "../../src/services/reference/reference.ts";

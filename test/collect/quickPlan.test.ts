@@ -4,7 +4,7 @@ import fc from "fast-check";
 import type { PlanOptions } from "../../src/collect/asks.ts";
 import { planBudget } from "../../src/collect/budgetPlan.ts";
 import { type PlannedCall, planCalls, split } from "../../src/collect/callPlan.ts";
-import { instantFromDate } from "../../src/clock.ts";
+import { instantFromDate } from "../../src/ground/clock.ts";
 import { contractsOf, dueJob, MINUTE_MS, SLOT_MS } from "./due.ts";
 import { simplePlanCalls, simpleWalk } from "./simplePlan.ts";
 import { runs } from "../support/runs.ts";

@@ -3,7 +3,7 @@
  * is said of refusals is counted in that log, never taken from the collector.
  */
 import { describe, expect, test } from "@jest/globals";
-import { QuotekeeperError } from "../../src/errors.ts";
+import { QuotekeeperError } from "../../src/ground/errors.ts";
 import { type Answer } from "../../src/quotes/answer.ts";
 import { classifyAnswer } from "../../src/services/reference/classifyAnswer.ts";
 import { seeded } from "../../bench/governor/random.ts";

@@ -1,11 +1,11 @@
 /** What survives the end of the program: the count of the calls, and the notes of the ledger. */
 import { describe, expect, jest, test } from "@jest/globals";
-import { createNoteWriter } from "../../src/run/ledgerNotes.ts";
-import { openCalls, readEarlierRuns } from "../../src/run/callHistory.ts";
-import { systemClock } from "../../src/clock.ts";
+import { createNoteWriter } from "../../src/ledger/ledgerNotes.ts";
+import { openCalls, readEarlierRuns } from "../../src/collect/callHistory.ts";
+import { systemClock } from "../../src/ground/clock.ts";
 import { openCallLog, readCalls, recentCalls } from "../../src/collect/callLog.ts";
 import { EarlierRuns } from "../../src/collect/earlierRuns.ts";
-import { QuotekeeperError } from "../../src/errors.ts";
+import { QuotekeeperError } from "../../src/ground/errors.ts";
 import type { LedgerNote } from "../../src/journal/ledger.ts";
 import { createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
 import { instrumentName } from "../../src/market/instrument.ts";

@@ -3,7 +3,7 @@
  * goes from timer to timer; between two of them everything that waits for nothing has its turn.
  */
 import { jest } from "@jest/globals";
-import type { Clock } from "../../src/clock.ts";
+import type { Clock } from "../../src/ground/clock.ts";
 
 /** Time that only a test moves. */
 export type VirtualTime = {

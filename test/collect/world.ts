@@ -3,7 +3,7 @@
  * ledger says of it is kept for the test to look at.
  */
 import { afterEach, jest } from "@jest/globals";
-import { type Clock, createObserver, type Instant, instantFromDate } from "../../src/clock.ts";
+import { type Clock, createObserver, type Instant, instantFromDate } from "../../src/ground/clock.ts";
 import type { CallLog } from "../../src/collect/callLog.ts";
 import { Collector, type CollectorOptions } from "../../src/collect/collector.ts";
 import { type CalledAccount } from "../../src/collect/accountDispatchers.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { type Config, loadConfig } from "../../src/config/loadEnvironment.ts";
-import { QuotekeeperError } from "../../src/errors.ts";
+import { QuotekeeperError } from "../../src/ground/errors.ts";
 import { REFERENCE } from "../../src/services/reference/reference.ts";
 import { tempDir } from "../support/tempDir.ts";
 

@@ -8,7 +8,7 @@ import { EXPORT_TABLES, type ExportTable } from "../../src/archive/export/tables
 import { readColumns } from "../../src/archive/export/exportColumns.ts";
 import { exportArchive } from "../../src/export/exportArchive.ts";
 import type { Manifest } from "../../src/export/manifest.ts";
-import { PROCESSES } from "../../src/processes.ts";
+import { PROCESSES } from "../../src/ground/processes.ts";
 import { run } from "../cli/edges.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { freshDatabase, handOnDatabases } from "../support/database.ts";

@@ -6,7 +6,7 @@ import { expect, jest, test } from "@jest/globals";
 import { runProgram } from "../../src/cli/program.ts";
 import { namingWrites } from "../../src/export/hashedFile.ts";
 import { openStage } from "../../src/export/stage.ts";
-import { PROCESSES } from "../../src/processes.ts";
+import { PROCESSES } from "../../src/ground/processes.ts";
 import { capturedEdges, run } from "../cli/edges.ts";
 import { compileProgram } from "../support/compileProgram.ts";
 import { freshDatabase } from "../support/database.ts";

@@ -8,7 +8,7 @@ import { parquetMetadataAsync } from "hyparquet";
 import { rawColumns } from "../../src/export/readParquet.ts";
 import { requireFrame, requirePages } from "../../src/export/parquetBounds.ts";
 import { MOST_GROUP_ROWS } from "../../src/export/parquetBounds.ts";
-import { remembered } from "../../src/remembered.ts";
+import { remembered } from "../../src/ground/remembered.ts";
 import { run } from "../cli/edges.ts";
 import { handOnDatabases } from "../support/database.ts";
 import { tempDir } from "../support/tempDir.ts";

@@ -4,7 +4,7 @@ import { contractDate, nextExpirations } from "../../src/market/expirations.ts";
 import { inCapitals, type OptionContract, type OptionType } from "../../src/market/instrument.ts";
 import { occSymbol, parseOccSymbol } from "../../src/market/occ.ts";
 import { rootedSymbol, rootOf } from "../../src/market/root.ts";
-import { remembered } from "../../src/remembered.ts";
+import { remembered } from "../../src/ground/remembered.ts";
 import { type Company, companyOf } from "../../src/serve/simulated/companies.ts";
 
 /** An underlying whose contracts have several roots. */

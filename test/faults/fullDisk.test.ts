@@ -2,10 +2,10 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test } from "@jest/globals";
-import { systemClock } from "../../src/clock.ts";
-import { openArchive } from "../../src/run/archive.ts";
-import { type Collection, startCollection } from "../../src/run/collection.ts";
-import { calmLog } from "../../src/run/calmLog.ts";
+import { systemClock } from "../../src/ground/clock.ts";
+import { openArchive } from "../../src/archive/openArchive.ts";
+import { type Collection, startCollection } from "../../src/collector/collection.ts";
+import { calmLog } from "../../src/ground/calmLog.ts";
 import { createLogger } from "../../src/cli/terminal/logger.ts";
 import { loadConfig } from "../../src/config/loadEnvironment.ts";
 import { nodeFs, type JournalFs } from "../../src/journal/fs.ts";

@@ -9,7 +9,7 @@
 import { parseArgs } from "node:util";
 import { createPool } from "../../src/archive/connect/connect.ts";
 import { migrate } from "../../src/archive/schema/migrations.ts";
-import { instantFromDate, systemClock } from "../../src/clock.ts";
+import { instantFromDate, systemClock } from "../../src/ground/clock.ts";
 import { seeded } from "../../bench/governor/random.ts";
 import { DEMANDS, FLEET_LOAD, FLEET_RULES, MOVABLE, SATURATED_FLEET, SPARSE } from "./kit/demands.ts";
 import { startFeed } from "./kit/feed.ts";

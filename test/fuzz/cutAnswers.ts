@@ -1,7 +1,7 @@
 /** Cutting recorded answers, and a service on a raw socket that sends the pieces in every way a body can end. */
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { openFetchQuotes } from "../../src/collect/fetchQuotes.ts";
-import { createObserver } from "../../src/clock.ts";
+import { createObserver } from "../../src/ground/clock.ts";
 import { classifyAnswer } from "../../src/services/reference/classifyAnswer.ts";
 import { createTestClock } from "../support/clock.ts";
 import { symbolsCall } from "../support/journal.ts";

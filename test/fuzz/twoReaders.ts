@@ -1,6 +1,6 @@
 /** The fast reader of answers, the strict one, and saxes: what they make of the same text, and texts for them. */
 import fc from "fast-check";
-import { QuotekeeperError } from "../../src/errors.ts";
+import { QuotekeeperError } from "../../src/ground/errors.ts";
 import { readQuickly, readStrictly } from "../../src/services/reference/readDocument.ts";
 import { parseXml } from "../../src/services/strictXml.ts";
 import { expectSame } from "../support/expectSame.ts";

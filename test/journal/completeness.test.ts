@@ -15,7 +15,7 @@ import type { Position } from "../../src/journal/segmentWriter.ts";
 import { listSegments } from "../../src/journal/segments.ts";
 import { verifyJournal } from "../../src/journal/verify.ts";
 import type { Journal } from "../../src/journal/writer.ts";
-import { journalHealth } from "../../src/run/journalHealth.ts";
+import { journalHealth } from "../../src/status/journalHealth.ts";
 import {
   answer,
   answersAsText,

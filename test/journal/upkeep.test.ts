@@ -8,7 +8,7 @@ import { segmentFile } from "../../src/journal/segmentName.ts";
 import { uuidv7 } from "../../src/journal/uuid.ts";
 import { listSegments } from "../../src/journal/segments.ts";
 import { verifyJournal } from "../../src/journal/verify.ts";
-import type { QuotekeeperError } from "../../src/errors.ts";
+import type { QuotekeeperError } from "../../src/ground/errors.ts";
 import {
   answer,
   answersAsText,

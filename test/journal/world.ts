@@ -4,7 +4,7 @@ import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll } from "@jest/globals";
-import { type Clock, instantFromDate } from "../../src/clock.ts";
+import { type Clock, instantFromDate } from "../../src/ground/clock.ts";
 import { nodeFs, type JournalFile, type JournalFs } from "../../src/journal/fs.ts";
 import { readSegment } from "../../src/journal/reader.ts";
 import type { JournalRecord, ResponseRecord } from "../../src/journal/record.ts";

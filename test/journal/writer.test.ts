@@ -6,7 +6,7 @@ import { nodeFs, type JournalFile, type JournalFs } from "../../src/journal/fs.t
 import { SEGMENT_LIST } from "../../src/journal/segmentList.ts";
 import { listSegments } from "../../src/journal/segments.ts";
 import { createTestClock } from "../support/clock.ts";
-import type { QuotekeeperError } from "../../src/errors.ts";
+import type { QuotekeeperError } from "../../src/ground/errors.ts";
 import {
   answer,
   answersAsText,

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
-import { PROCESSES } from "../../src/processes.ts";
+import { PROCESSES } from "../../src/ground/processes.ts";
 import { clone, launch, must, promised, until } from "./programs.ts";
 import type { Trial } from "./trial.ts";
 

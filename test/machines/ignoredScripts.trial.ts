@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { PROCESSES } from "../../src/processes.ts";
+import { PROCESSES } from "../../src/ground/processes.ts";
 import { clone, launch, must } from "./programs.ts";
 import type { Trial } from "./trial.ts";
 

@@ -8,7 +8,7 @@ import base from "../../jest.config.js";
 const { globalSetup, globalTeardown, ...rest } = base;
 
 const withDatabase = process.env.MUTANTS_DATABASE
-  ? { setup: { globalSetup, globalTeardown }, tests: ["run/settler", "lake/sqlCache", "lake/sqlBorder"] }
+  ? { setup: { globalSetup, globalTeardown }, tests: ["ledger/settler", "lake/sqlCache", "lake/sqlBorder"] }
   : { setup: {}, tests: [] };
 
 export default {
@@ -29,9 +29,9 @@ export default {
     "<rootDir>/test/quotes/*.test.ts",
     "<rootDir>/test/services/**/*.test.ts",
     "<rootDir>/test/accounts/lease{,View}.test.ts",
-    "<rootDir>/test/clock.test.ts",
+    "<rootDir>/test/ground/clock.test.ts",
     "<rootDir>/test/read/*.test.ts",
-    "<rootDir>/test/run/fleet.test.ts",
+    "<rootDir>/test/collector/fleet.test.ts",
     "<rootDir>/test/web/{events,rememberAnswers}.test.ts",
     ...withDatabase.tests.map((name) => `<rootDir>/test/${name}.test.ts`),
   ],

@@ -3,7 +3,7 @@ import { expect, test } from "@jest/globals";
 import { compilePattern } from "../../src/read/timePattern.ts";
 import { findIso, readIso } from "../../src/read/cellTime.ts";
 import { createLocalReader, type TimeRead } from "../../src/read/wallTime.ts";
-import { instantOf } from "../../src/clock.ts";
+import { instantOf } from "../../src/ground/clock.ts";
 
 const NEW_YORK = createLocalReader("America/New_York");
 

@@ -5,7 +5,7 @@ import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { Agent, request } from "undici";
-import { type Clock, systemClock } from "../../src/clock.ts";
+import { type Clock, systemClock } from "../../src/ground/clock.ts";
 import { networkOf } from "../../src/web/guard/tries.ts";
 import { createTestClock } from "../support/clock.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";

@@ -17,7 +17,7 @@ import { beforeAll, describe, expect, test } from "@jest/globals";
 import { runProgram } from "../../src/cli/program.ts";
 import { loadConfig } from "../../src/config/loadEnvironment.ts";
 import { openStage } from "../../src/export/stage.ts";
-import { PROCESSES } from "../../src/processes.ts";
+import { PROCESSES } from "../../src/ground/processes.ts";
 import { answer, open } from "../journal/world.ts";
 import { capturedEdges, run } from "../cli/edges.ts";
 import { tempDir } from "../support/tempDir.ts";

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, jest, test } from "@jest/globals";
 import { runProgram } from "../../src/cli/program.ts";
 import { everyoneMayEnter } from "../../src/archive/embedded/reachable.ts";
-import { nameOf } from "../../src/users.ts";
+import { nameOf } from "../../src/ground/users.ts";
 import { capturedEdges, type Outcome } from "../cli/edges.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { compileProgram } from "../support/compileProgram.ts";

@@ -13,7 +13,7 @@ import { cachesOf, reachableBinaries } from "../../src/archive/embedded/reachabl
 import { type EmbeddedServer, openEmbedded } from "../../src/archive/embedded/embeddedServer.ts";
 import { decideRunAs } from "../../src/archive/embedded/unprivileged.ts";
 import { currentVersion, migrate } from "../../src/archive/schema/migrations.ts";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/ground/clock.ts";
 import { openDir, tempDir } from "../support/tempDir.ts";
 
 // Each makes clusters, which takes as long as the machine is slow.

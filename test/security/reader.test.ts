@@ -10,7 +10,7 @@ import { migrate } from "../../src/archive/schema/migrations.ts";
 import { ensurePartitions } from "../../src/archive/schema/partitions.ts";
 import { endReaders, settleReaderSettings } from "../../src/archive/schema/readerRole.ts";
 import { withSourceLock } from "../../src/archive/refill/oneAtATime.ts";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/ground/clock.ts";
 import { freshDatabase } from "../support/database.ts";
 import { makeServerDir } from "../support/postgres/server.ts";
 import { until } from "../support/until.ts";

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, test } from "@jest/globals";
 import { readDocument } from "../../src/services/reference/readDocument.ts";
 import { signRequest } from "../../src/services/oauth/signature.ts";
 import { PATIENCE, type QuoteServiceOptions, XML_TYPE } from "../../src/serve/quoteService.ts";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/ground/clock.ts";
 import { startSimulatedService, TEST_CREDENTIALS } from "../support/simulatedService.ts";
 import { until } from "../support/until.ts";
 

@@ -5,7 +5,7 @@ import type pg from "pg";
 import { runProgram } from "../../src/cli/program.ts";
 import type { RecordSource } from "../../src/journal/record.ts";
 import { instrumentName, option, security } from "../../src/market/instrument.ts";
-import type { Collected } from "../../src/run/pipeline.ts";
+import type { Collected } from "../../src/collector/pipeline.ts";
 import { keyOf } from "../../src/quotes/keyText.ts";
 import { readDocument } from "../../src/services/reference/readDocument.ts";
 import type { QuoteCall } from "../../src/quotes/call.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { instantOf, microsOf } from "../../src/clock.ts";
+import { instantOf, microsOf } from "../../src/ground/clock.ts";
 import { type Playback, playedAt } from "../../src/serve/playback.ts";
 
 /** How long a loop shows its last moment, in ms played. */

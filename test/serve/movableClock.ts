@@ -1,4 +1,4 @@
-import type { Clock } from "../../src/clock.ts";
+import type { Clock } from "../../src/ground/clock.ts";
 
 /** A clock that stands still until it is moved, with countable randomness. */
 export function movableClock(start: string): Clock & { advance: (ms: number) => void } {

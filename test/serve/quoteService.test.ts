@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { request as httpRequest } from "node:http";
 import { join } from "node:path";
 import { connect } from "node:net";
-import { QuotekeeperError } from "../../src/errors.ts";
+import { QuotekeeperError } from "../../src/ground/errors.ts";
 import { newNonceMemory } from "../../src/serve/authenticate.ts";
 import { readDocument } from "../../src/services/reference/readDocument.ts";
 import { signRequest } from "../../src/services/oauth/signature.ts";

@@ -1,7 +1,7 @@
 import { connect, type Socket } from "node:net";
 import { once } from "node:events";
 import { afterEach, expect, test } from "@jest/globals";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/ground/clock.ts";
 import { signRequest } from "../../src/services/oauth/signature.ts";
 import { PATIENCE, type QuoteServiceOptions } from "../../src/serve/quoteService.ts";
 import { until } from "../support/until.ts";

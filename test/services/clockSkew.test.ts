@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { instantFromDate } from "../../src/clock.ts";
+import { instantFromDate } from "../../src/ground/clock.ts";
 import {
   correctionAfterRefusal,
   type DatedAnswer,

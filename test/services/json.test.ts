@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { QuotekeeperError } from "../../src/errors.ts";
+import { QuotekeeperError } from "../../src/ground/errors.ts";
 import { MAX_BODY_BYTES } from "../../src/services/bodyText.ts";
 import { isObject, type Json, parseJson, textOf, valueAt, writtenAgain } from "../../src/services/json.ts";
 

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { afterAll, expect, test } from "@jest/globals";
 import { runProgram } from "../../src/cli/program.ts";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/ground/clock.ts";
 import { loadConfig } from "../../src/config/loadEnvironment.ts";
 import { alwaysOpen } from "../../src/market/calendar/tradingCalendar.ts";
 import { createSimulatedMarket } from "../../src/serve/simulated/market.ts";

@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from "../../src/clock.ts";
+import { type Clock, systemClock } from "../../src/ground/clock.ts";
 
 /** A clock that only a test moves. */
 export type TestClock = Clock & {

@@ -1,6 +1,6 @@
 /** A service that makes faults on purpose: latency, refusals, cut bodies, other orders, clocks that are off. */
 import type { ServerResponse } from "node:http";
-import type { Clock } from "../../src/clock.ts";
+import type { Clock } from "../../src/ground/clock.ts";
 import { SOURCE_HEADER, send, setDate, setLimitHeaders, XML_TYPE } from "../../src/serve/answers.ts";
 import type { QuoteServiceOptions } from "../../src/serve/quoteService.ts";
 import { chance, fork } from "../../src/serve/simulated/hash.ts";

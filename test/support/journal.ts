@@ -1,5 +1,5 @@
 /** Journals for the tests of what reads them. */
-import { type Clock, instantFromDate, type Instant } from "../../src/clock.ts";
+import { type Clock, instantFromDate, type Instant } from "../../src/ground/clock.ts";
 import type { JournalRecord, ResponseRecord } from "../../src/journal/record.ts";
 import { uuidv7 } from "../../src/journal/uuid.ts";
 import { openJournal } from "../../src/journal/writer.ts";

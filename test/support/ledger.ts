@@ -2,7 +2,7 @@
 import type pg from "pg";
 import { inTransaction } from "../../src/archive/connect/transaction.ts";
 import { insertLedger } from "../../src/archive/ledger/ledgerRows.ts";
-import { type Instant, instantFromDate } from "../../src/clock.ts";
+import { type Instant, instantFromDate } from "../../src/ground/clock.ts";
 import type { LedgerNote, MissReason } from "../../src/journal/ledger.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
 

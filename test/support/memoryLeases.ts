@@ -16,8 +16,8 @@ import type {
   Self,
   Telling,
 } from "../../src/accounts/lease/leaseStore.ts";
-import type { Clock } from "../../src/clock.ts";
-import { QuotekeeperError } from "../../src/errors.ts";
+import type { Clock } from "../../src/ground/clock.ts";
+import { QuotekeeperError } from "../../src/ground/errors.ts";
 
 /**
  * What is wrong with a client's way, or with everybody's:

@@ -1,6 +1,6 @@
 /** The real simulated service, listening on a real socket. */
 import { afterAll } from "@jest/globals";
-import type { Clock } from "../../src/clock.ts";
+import type { Clock } from "../../src/ground/clock.ts";
 import type { Credentials } from "../../src/services/oauth/signature.ts";
 import { createQuoteService, type QuoteServiceOptions } from "../../src/serve/quoteService.ts";
 import { createSimulatedMarket } from "../../src/serve/simulated/market.ts";

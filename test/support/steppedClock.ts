@@ -1,5 +1,5 @@
 /** A clock that goes on step by step, as a test says, for what many wait on. */
-import type { Clock } from "../../src/clock.ts";
+import type { Clock } from "../../src/ground/clock.ts";
 
 /** A clock whose sleeps last until the test lets their time pass; many may wait on it. */
 export function steppedClock() {

@@ -1,11 +1,11 @@
 /** What the dashboard and the metrics tell of a collector that calls two accounts, of which the service refuses one. */
 import { afterAll, expect, test } from "@jest/globals";
 import type { Account } from "../../src/accounts/account.ts";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/ground/clock.ts";
 import { loadConfig } from "../../src/config/loadEnvironment.ts";
-import { openArchive } from "../../src/run/archive.ts";
-import { type Collection, startCollection } from "../../src/run/collection.ts";
-import { openWeb } from "../../src/run/openWeb.ts";
+import { openArchive } from "../../src/archive/openArchive.ts";
+import { type Collection, startCollection } from "../../src/collector/collection.ts";
+import { openWeb } from "../../src/collector/page/openWeb.ts";
 import type { Live, NowView } from "../../src/web/api/types.ts";
 import { createMeter } from "../../src/web/monitoring/meter.ts";
 import { jobOf } from "../collect/jobOf.ts";

@@ -2,7 +2,7 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { gzipSync } from "node:zlib";
 import { beforeAll, expect, test } from "@jest/globals";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock } from "../../src/ground/clock.ts";
 import { MOST_NAMES, QUOTE_COLUMNS } from "../../src/web/api/quoteTable.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
 import { CROWD, fillCrowd, quoteCrowd } from "./browser/crowd.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import type { Log } from "../../src/log.ts";
+import type { Log } from "../../src/ground/log.ts";
 import { closedPort } from "../support/stubService.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
 import { openDashboard, SOURCES } from "./dashboard.ts";

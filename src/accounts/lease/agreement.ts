@@ -4,7 +4,7 @@
  *
  * Files: in force -> changed here -> proposed as an epoch, when all collectors have the same -> in force, when that epoch begins.
  */
-import type { Clock } from "../../clock.ts";
+import type { Clock } from "../../ground/clock.ts";
 import type { FilesSaid } from "./filesDigest.ts";
 import { epochFromMs, ROUND_EVERY_MS } from "./leaseRules.ts";
 import type { Epoch, Knows, Look, SeenCollector } from "./leaseStore.ts";

@@ -1,4 +1,4 @@
-/** What calls the accounts whose leases this collector holds: the collector proper, behind `run/collection.ts`. */
+/** What calls the accounts whose leases this collector holds: the collector proper, behind `collector/collection.ts`. */
 import type { Granted, Knows } from "./leaseStore.ts";
 
 /** How an account was acquired. `granted` null: it is presumed. `listens`: others may call it, and are listened for first. */

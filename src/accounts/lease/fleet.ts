@@ -24,9 +24,9 @@
  * A collector that is alone holds all accounts, and calls them as if there were no leases. Each question to the database is one
  * round trip with a limit of time of its own. Rounds never wait for one another, nor for claims.
  */
-import { atMost, type Clock } from "../../clock.ts";
-import type { QuotekeeperError } from "../../errors.ts";
-import type { Log } from "../../log.ts";
+import { atMost, type Clock } from "../../ground/clock.ts";
+import type { QuotekeeperError } from "../../ground/errors.ts";
+import type { Log } from "../../ground/log.ts";
 import { type Agreed, agreedIn, FilesInForce } from "./agreement.ts";
 import type { Acquired, Caller } from "./caller.ts";
 import type { FilesSaid } from "./filesDigest.ts";

@@ -2,8 +2,8 @@
  * What this collector says of the fleet: who calls each account, since when nobody does, and what keeps the account from this
  * collector.
  */
-import type { Clock } from "../../clock.ts";
-import type { Log } from "../../log.ts";
+import type { Clock } from "../../ground/clock.ts";
+import type { Log } from "../../ground/log.ts";
 import type { FilesInForce } from "./agreement.ts";
 import type { HeldLeases } from "./heldLeases.ts";
 import type { SeenLease, Self } from "./leaseStore.ts";

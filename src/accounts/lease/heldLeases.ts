@@ -1,7 +1,7 @@
 /** The leases that this collector holds: it acquires, loses and hands over. See `fleet.ts` for the words and the states. */
-import { atMost, type Clock } from "../../clock.ts";
-import { QuotekeeperError } from "../../errors.ts";
-import type { Log } from "../../log.ts";
+import { atMost, type Clock } from "../../ground/clock.ts";
+import { QuotekeeperError } from "../../ground/errors.ts";
+import type { Log } from "../../ground/log.ts";
 import type { Acquired, Caller } from "./caller.ts";
 import type { Moment } from "./leaseRules.ts";
 import type { Granted, HeldLease, LeaseStore, Look, Self } from "./leaseStore.ts";

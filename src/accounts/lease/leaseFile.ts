@@ -1,8 +1,8 @@
 /** What a collector knows of itself and its leases while the database is away: `lease.json` in the data directory. */
 import { join } from "node:path";
 import { z } from "zod";
-import type { Clock } from "../../clock.ts";
-import { keepJson, readJson } from "../../plainFiles.ts";
+import type { Clock } from "../../ground/clock.ts";
+import { keepJson, readJson } from "../../ground/plainFiles.ts";
 
 const FILE = "lease.json";
 

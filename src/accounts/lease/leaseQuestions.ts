@@ -1,5 +1,5 @@
 /** How long an answer of the database is waited for. Questions never wait for one another: an answer counts whenever it comes. */
-import { atMost, type Clock } from "../../clock.ts";
+import { atMost, type Clock } from "../../ground/clock.ts";
 import { TRUSTED_MS } from "./leaseRules.ts";
 
 /**

@@ -4,9 +4,9 @@
  * States: not joined -> joined -> not joined, when an operator has forgotten this collector or the database was set back. Then the
  * next round joins again.
  */
-import { type Clock, settledOrAborted } from "../../clock.ts";
-import { QuotekeeperError } from "../../errors.ts";
-import type { Log } from "../../log.ts";
+import { type Clock, settledOrAborted } from "../../ground/clock.ts";
+import { QuotekeeperError } from "../../ground/errors.ts";
+import type { Log } from "../../ground/log.ts";
 import { joinedEpochs, proposal } from "./agreement.ts";
 import type { Caller } from "./caller.ts";
 import { type FilesSaid, whatDiffers } from "./filesDigest.ts";

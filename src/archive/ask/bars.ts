@@ -1,6 +1,6 @@
 /** Bars of one series, with the bid and ask at their ends, the calendar and the dividends beside them. */
 import type pg from "pg";
-import { instantFromDate } from "../../clock.ts";
+import { instantFromDate } from "../../ground/clock.ts";
 import { alwaysOpen } from "../../market/calendar/tradingCalendar.ts";
 import { isoOf } from "./queries.ts";
 import { SIMULATED_SOURCE } from "../connect/fixedNames.ts";

@@ -1,6 +1,6 @@
 /** Finds instruments by what people type: a symbol, a contract, words of a description. */
 import type pg from "pg";
-import { cleanText } from "../../outsideText.ts";
+import { cleanText } from "../../ground/outsideText.ts";
 import { INSTRUMENT_NAME } from "../schema/instrumentNames.ts";
 import type { FoundInstrument, FoundInstruments } from "./dashboardTypes.ts";
 

@@ -3,7 +3,7 @@
  * when they were loaded, and not by when they were observed: of a backlog that comes late, and of another collector's too.
  */
 import type { Queryable } from "../connect/transaction.ts";
-import { jsonText } from "../../outsideText.ts";
+import { jsonText } from "../../ground/outsideText.ts";
 import { segmentHour } from "../../journal/segmentName.ts";
 import { isoOf } from "./queries.ts";
 

@@ -4,7 +4,7 @@
  * keeps the newest only.
  */
 import type pg from "pg";
-import type { Instant } from "../../clock.ts";
+import type { Instant } from "../../ground/clock.ts";
 import type { InstrumentKey } from "../../market/instrument.ts";
 import { DIVIDEND_FIELDS, EXTENDED_FIELDS, PRICE_FIELDS } from "../../quotes/fields.ts";
 import { engineOf } from "../tiers/citus/door.ts";

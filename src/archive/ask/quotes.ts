@@ -11,7 +11,7 @@ import {
   rootedName,
 } from "../../market/instrument.ts";
 import { type KnownOfChains, NOTHING_KNOWN } from "../../market/optionChain.ts";
-import { jsonText } from "../../outsideText.ts";
+import { jsonText } from "../../ground/outsideText.ts";
 import { extendedQuotes, instruments, quotes, sources } from "../schema/schema.ts";
 import { tablesOn } from "../schema/tableRows.ts";
 import type { Glance, QuoteLine, QuoteRow, SaidOfQuote, SourceKind } from "./dashboardTypes.ts";

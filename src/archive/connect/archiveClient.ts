@@ -2,8 +2,8 @@
 import type { Duplex } from "node:stream";
 import pg from "pg";
 import { SCRAM } from "../../config/databaseUrl.ts";
-import { QuotekeeperError } from "../../errors.ts";
-import { socketTo } from "../../hostAddresses.ts";
+import { QuotekeeperError } from "../../ground/errors.ts";
+import { socketTo } from "../../ground/hostAddresses.ts";
 
 /**
  * How long the network and a busy server may take until a connection stands, in ms. Waiting for a turn in the pool has no

@@ -1,5 +1,5 @@
 /** What the database's errors mean: their code of ours, and whether trying again can help. */
-import { type ErrorCode, QuotekeeperError } from "../../errors.ts";
+import { type ErrorCode, QuotekeeperError } from "../../ground/errors.ts";
 
 /** Codes of a database that answers and cannot take the archive until a person changes something. */
 type ProblemCode =

@@ -5,7 +5,7 @@
 import type pg from "pg";
 import { DatabaseProblem, problemCodeOf } from "./databaseError.ts";
 import type { Queryable } from "./transaction.ts";
-import { someNames } from "../../figures.ts";
+import { someNames } from "../../ground/figures.ts";
 
 /** The error with its reason, as a DatabaseProblem, where one is found; else the error as it came. Never rejects. */
 export async function explain(pool: pg.Pool, error: unknown): Promise<unknown> {

@@ -4,7 +4,7 @@
  * prepared statements, advisory locks and temporary tables of ours would be lost, or left behind for other programs.
  */
 import type pg from "pg";
-import { QuotekeeperError } from "../../errors.ts";
+import { QuotekeeperError } from "../../ground/errors.ts";
 import { applySettings } from "./searchPath.ts";
 
 /** SQLSTATE of a pooler in statement mode, asked for a transaction: protocol violation. */

@@ -12,7 +12,7 @@
 import type pg from "pg";
 import { DatabaseProblem } from "./databaseError.ts";
 import type { Queryable } from "./transaction.ts";
-import { someNames } from "../../figures.ts";
+import { someNames } from "../../ground/figures.ts";
 
 /** Here every name and operator is qualified: these statements come before a session has its path, and before anything was looked at. */
 const IS = "operator(pg_catalog.=)";

@@ -5,9 +5,9 @@
 import { connect } from "node:net";
 import type { ConnectionOptions as TlsOptions } from "node:tls";
 import { parameter, type SslMode, sslModeOf } from "../../config/databaseUrl.ts";
-import { QuotekeeperError } from "../../errors.ts";
-import { asLookup, hostAddresses } from "../../hostAddresses.ts";
-import { readTextFileSync } from "../../plainFiles.ts";
+import { QuotekeeperError } from "../../ground/errors.ts";
+import { asLookup, hostAddresses } from "../../ground/hostAddresses.ts";
+import { readTextFileSync } from "../../ground/plainFiles.ts";
 
 export type Tls = { mode: SslMode; options: TlsOptions };
 

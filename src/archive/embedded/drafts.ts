@@ -8,7 +8,7 @@
  */
 import { readdir, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { isGone, type Processes } from "../../processes.ts";
+import { isGone, type Processes } from "../../ground/processes.ts";
 
 /** Where a process makes what shall be at `place`. */
 export function draftOf(place: string, { pid }: Processes): string {

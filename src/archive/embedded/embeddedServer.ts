@@ -5,8 +5,8 @@
 import { readFile, stat, utimes } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type pg from "pg";
-import { atMost, type Clock } from "../../clock.ts";
-import { QuotekeeperError } from "../../errors.ts";
+import { atMost, type Clock } from "../../ground/clock.ts";
+import { QuotekeeperError } from "../../ground/errors.ts";
 import { addressOf, APPLICATION_NAME } from "../connect/connect.ts";
 import { ArchiveClient } from "../connect/archiveClient.ts";
 import { CANNOT_CONNECT_NOW, databaseError, isOutOfResources } from "../connect/databaseError.ts";

@@ -5,9 +5,9 @@
 import { spawn } from "node:child_process";
 import { rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { QuotekeeperError } from "../../errors.ts";
+import { QuotekeeperError } from "../../ground/errors.ts";
 import { makeDirectories } from "../../journal/makeDirectories.ts";
-import { environmentOf } from "../../processes.ts";
+import { environmentOf } from "../../ground/processes.ts";
 
 /** The process's own, but in tests. */
 type FetchEdges = {

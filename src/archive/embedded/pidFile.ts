@@ -1,7 +1,7 @@
 /** `postmaster.pid`, in which a server of PostgreSQL notes itself: while it runs, and afterwards if it was killed. */
 import { readFile, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { QuotekeeperError } from "../../errors.ts";
+import { QuotekeeperError } from "../../ground/errors.ts";
 
 /** Each field is empty until the server has written it. */
 type PidFile = {

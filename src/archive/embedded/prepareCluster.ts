@@ -4,8 +4,8 @@
  */
 import { chown, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import type { Clock } from "../../clock.ts";
-import { QuotekeeperError } from "../../errors.ts";
+import type { Clock } from "../../ground/clock.ts";
+import { QuotekeeperError } from "../../ground/errors.ts";
 import { ensureDataDir } from "../../journal/dataDir.ts";
 import { findBinaries } from "./binaries.ts";
 import { fetchPackage } from "./fetchPackage.ts";

@@ -12,8 +12,8 @@ import { chmod, cp, lstat, readFile, realpath, rename, rm, stat, symlink } from 
 import { homedir } from "node:os";
 import { basename, dirname, join, relative } from "node:path";
 import { makeDirectories } from "../../journal/makeDirectories.ts";
-import { QuotekeeperError } from "../../errors.ts";
-import { type Processes, PROCESSES } from "../../processes.ts";
+import { QuotekeeperError } from "../../ground/errors.ts";
+import { type Processes, PROCESSES } from "../../ground/processes.ts";
 import type { PostgresBinaries } from "./binaries.ts";
 import { draftOf, sweepDeadDrafts, sweepDrafts } from "./drafts.ts";
 

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { readlink, symlink } from "node:fs/promises";
 import { join } from "node:path";
-import { QuotekeeperError } from "../../errors.ts";
+import { QuotekeeperError } from "../../ground/errors.ts";
 import { makePrivateDir } from "./reachable.ts";
 
 /** Bytes that every system takes, with the name of the socket: 104 on macOS, 108 on Linux, each with a zero at the end. */

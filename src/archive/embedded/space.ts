@@ -3,7 +3,7 @@
  * initdb also removes what it has made. So the disk is asked as well.
  */
 import { statfs } from "node:fs/promises";
-import { QuotekeeperError } from "../../errors.ts";
+import { QuotekeeperError } from "../../ground/errors.ts";
 
 /** Bytes that may still be written on the disk of a directory; Infinity where that cannot be known. Never rejects. */
 export type FreeBytes = (dir: string) => Promise<number>;

@@ -4,8 +4,8 @@
  */
 import { spawn } from "node:child_process";
 import { stat } from "node:fs/promises";
-import { environmentOf } from "../../processes.ts";
-import { userNamed } from "../../users.ts";
+import { environmentOf } from "../../ground/processes.ts";
+import { userNamed } from "../../ground/users.ts";
 import { everyoneMayEnter } from "./reachable.ts";
 
 export type RunAs = {

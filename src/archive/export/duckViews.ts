@@ -4,8 +4,8 @@
  */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Instant } from "../../clock.ts";
-import { PACKAGE_ROOT } from "../../packageRoot.ts";
+import type { Instant } from "../../ground/clock.ts";
+import { PACKAGE_ROOT } from "../../ground/packageRoot.ts";
 import { quoted } from "./duckFiles.ts";
 import { DUCK_TABLES } from "./duckTables.ts";
 

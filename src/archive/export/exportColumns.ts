@@ -1,6 +1,6 @@
 /** The columns of an exported table, as the database has them, and how each is asked for. */
 import pg from "pg";
-import { QuotekeeperError } from "../../errors.ts";
+import { QuotekeeperError } from "../../ground/errors.ts";
 import { HELD_DIGITS } from "../../quotes/decimal.ts";
 
 /** What a column holds, whatever the file's format makes of it. */

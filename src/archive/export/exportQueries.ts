@@ -2,7 +2,7 @@
 import pg from "pg";
 import type { ExportTable } from "./tables.ts";
 import type { ExportColumn } from "./exportColumns.ts";
-import type { Instant } from "../../clock.ts";
+import type { Instant } from "../../ground/clock.ts";
 import { harmlessSql } from "../../read/formula.ts";
 import { INSTRUMENT_NAME } from "../schema/instrumentNames.ts";
 import { instantText } from "../schema/tableRows.ts";

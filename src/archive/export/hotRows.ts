@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import pg from "pg";
 import { from as copyFrom } from "pg-copy-streams";
-import type { Instant } from "../../clock.ts";
+import type { Instant } from "../../ground/clock.ts";
 import { type ColumnDigest, digestsOf } from "./snapshot.ts";
 import { type ExportTable } from "./tables.ts";
 import { readColumns } from "./exportColumns.ts";

@@ -3,7 +3,7 @@
  * were dropped.
  */
 import type pg from "pg";
-import type { Instant } from "../../clock.ts";
+import type { Instant } from "../../ground/clock.ts";
 import { archiveLake, droppedDays } from "../schema/internalSchema.ts";
 import { columnList, inArrays, isOnDates } from "../schema/tableRows.ts";
 import { inTransaction } from "../connect/transaction.ts";

@@ -2,8 +2,8 @@
 import { addAbortSignal } from "node:stream";
 import type pg from "pg";
 import { to as copyTo } from "pg-copy-streams";
-import type { Instant } from "../../clock.ts";
-import { QuotekeeperError } from "../../errors.ts";
+import type { Instant } from "../../ground/clock.ts";
+import { QuotekeeperError } from "../../ground/errors.ts";
 import { makeDueBarsIfAllowed } from "../schema/makeBars.ts";
 import { commitsSettled } from "../tiers/citus/door.ts";
 import type { ExportTable } from "./tables.ts";

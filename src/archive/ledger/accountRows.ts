@@ -1,7 +1,7 @@
 /** The table of accounts: what the operator wants of each, what its collector has said of it last, and who that is. No secrets. */
 import { eq, sql } from "drizzle-orm";
 import type pg from "pg";
-import { QuotekeeperError } from "../../errors.ts";
+import { QuotekeeperError } from "../../ground/errors.ts";
 import { DEFAULT_ACCOUNT } from "../../journal/record.ts";
 import { accounts } from "../schema/schema.ts";
 import { collectors } from "../schema/internalSchema.ts";

@@ -1,7 +1,7 @@
 /** What the ledger knows of shares of slots: the newest, those within a time, those left open, and those with misses. */
 import { and, between, eq, inArray, ne } from "drizzle-orm";
 import type pg from "pg";
-import { instantFromDate } from "../../clock.ts";
+import { instantFromDate } from "../../ground/clock.ts";
 import type { LedgerSource, Share } from "../../journal/ledger.ts";
 import { openSlots } from "../schema/internalSchema.ts";
 import { accounts, dueSets, type slots } from "../schema/schema.ts";

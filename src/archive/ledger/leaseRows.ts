@@ -15,9 +15,9 @@
 import type pg from "pg";
 import { z } from "zod";
 import type { Epoch, Granted, LeaseStore, Look, Telling } from "../../accounts/lease/leaseStore.ts";
-import { QuotekeeperError } from "../../errors.ts";
+import { QuotekeeperError } from "../../ground/errors.ts";
 import { UNIQUE_VIOLATION } from "../connect/whoseFault.ts";
-import { jsonText } from "../../outsideText.ts";
+import { jsonText } from "../../ground/outsideText.ts";
 import { accounts } from "../schema/schema.ts";
 import { collectors, epochs, leaseHistory, leases } from "../schema/internalSchema.ts";
 import { columnList } from "../schema/tableRows.ts";

@@ -1,7 +1,7 @@
 /** Rows that the database refused, as misses of the slots in whose time they came. */
 import { and, between, eq } from "drizzle-orm";
 import type pg from "pg";
-import type { Instant } from "../../clock.ts";
+import type { Instant } from "../../ground/clock.ts";
 import type { LedgerSource, SlotEntry } from "../../journal/ledger.ts";
 import { DEFAULT_ACCOUNT } from "../../journal/record.ts";
 import { isNamed } from "../schema/instrumentNames.ts";

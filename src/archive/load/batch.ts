@@ -1,5 +1,5 @@
 /** What is loaded at once, and what came of it. */
-import type { Instant } from "../../clock.ts";
+import type { Instant } from "../../ground/clock.ts";
 import type { AnswerRows } from "../../read/rowTypes.ts";
 import { countLetters, isOfQuote, type LetterCount } from "./letterCounts.ts";
 import type { JournaledNote } from "./loadNotes.ts";

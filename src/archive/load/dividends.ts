@@ -3,7 +3,7 @@
  * last row before quotes that come, the rows of their series, an instrument from a source, are made anew.
  */
 import type pg from "pg";
-import type { Instant } from "../../clock.ts";
+import type { Instant } from "../../ground/clock.ts";
 import type { DividendData } from "../../quotes/document.ts";
 import { dividendOf } from "../../read/answerToRows.ts";
 import { inTimeOrder, type Key, type PlacedUnit, seriesNumber } from "../schema/quoteColumns.ts";

@@ -1,6 +1,6 @@
 /** Loads segments of the journal in their order, from the position that the database itself keeps. */
 import type pg from "pg";
-import type { Clock, Instant } from "../../clock.ts";
+import type { Clock, Instant } from "../../ground/clock.ts";
 import { listSegments } from "../../journal/segments.ts";
 import { commitsSettled } from "../tiers/citus/door.ts";
 import { firstOf, type LoadReport, NOTHING_LOADED } from "./batch.ts";

@@ -1,7 +1,7 @@
 /** Dead letters, counted by why. Pure. */
 import { z } from "zod";
 import type { DeadLetter } from "../../read/rowTypes.ts";
-import { cutText } from "../../outsideText.ts";
+import { cutText } from "../../ground/outsideText.ts";
 
 export const letterCounts = z.array(
   z.strictObject({

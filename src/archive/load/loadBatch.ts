@@ -9,7 +9,7 @@ import type { SeenInstruments } from "./seen.ts";
 import { addLetterCounts, countLetters } from "./letterCounts.ts";
 import { DatesOf, markLate } from "../schema/lateDays.ts";
 import { loadNotes } from "./loadNotes.ts";
-import type { Instant } from "../../clock.ts";
+import type { Instant } from "../../ground/clock.ts";
 import type { AnswerRows } from "../../read/rowTypes.ts";
 import { storeAnswers } from "./storeAnswers.ts";
 import { prepareStaging } from "./staging.ts";

@@ -1,7 +1,7 @@
 /** The ledger's notes of a batch: one that cannot become rows costs itself alone. */
 import { createHash } from "node:crypto";
 import type pg from "pg";
-import type { Instant } from "../../clock.ts";
+import type { Instant } from "../../ground/clock.ts";
 import { lackOf, type LedgerNote } from "../../journal/ledger.ts";
 import { archivedNote } from "../ledger/archivedNote.ts";
 import type { SourcedLetter } from "./insert.ts";
@@ -10,7 +10,7 @@ import { insertLedger } from "../ledger/ledgerRows.ts";
 import { missRefused, type SettledSlot } from "../ledger/refusedRows.ts";
 import { isOfItsRow, mayBeOfARow } from "../connect/whoseFault.ts";
 import { undo } from "../connect/transaction.ts";
-import { cutText } from "../../outsideText.ts";
+import { cutText } from "../../ground/outsideText.ts";
 
 /** A note of the ledger as the journal has it: `at` is when it was written. */
 export type JournaledNote = { at: Instant; note: LedgerNote };

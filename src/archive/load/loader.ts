@@ -2,7 +2,7 @@
  * Loads the archive from the journal: once, or beside the collector. A database that is away is waited for; the journal keeps
  * growing meanwhile.
  */
-import { atMost, dateOf, type Instant } from "../../clock.ts";
+import { atMost, dateOf, type Instant } from "../../ground/clock.ts";
 import { isRetryable } from "../connect/databaseError.ts";
 import { explain } from "../connect/explain.ts";
 import { makeDueBars } from "../schema/makeBars.ts";

@@ -3,7 +3,7 @@ import { setImmediate } from "node:timers/promises";
 import { readSegment } from "../../journal/reader.ts";
 import type { JournalRecord } from "../../journal/record.ts";
 import { isLedgerNote } from "../../journal/ledger.ts";
-import type { QuotekeeperError } from "../../errors.ts";
+import type { QuotekeeperError } from "../../ground/errors.ts";
 import type { Batch } from "./batch.ts";
 import { rowsOf } from "../../read/answerToRows.ts";
 import { isFileCall } from "../../read/exportCall.ts";

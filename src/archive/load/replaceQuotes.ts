@@ -4,7 +4,7 @@
  * again changes nothing.
  */
 import type pg from "pg";
-import type { Instant } from "../../clock.ts";
+import type { Instant } from "../../ground/clock.ts";
 import { archivedName } from "../../market/root.ts";
 import { unitName } from "../../read/answerToRows.ts";
 import type { QuoteUnit } from "../../read/rowTypes.ts";

@@ -1,5 +1,5 @@
 /** What answers say of instruments: of each word of the description the one that was said last. Pure. */
-import type { Instant } from "../../clock.ts";
+import type { Instant } from "../../ground/clock.ts";
 import type { InstrumentRow, QuoteUnit } from "../../read/rowTypes.ts";
 
 /** How an answer describes an instrument. */

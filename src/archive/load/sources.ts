@@ -1,6 +1,6 @@
 /** The numbers of sources. */
 import type pg from "pg";
-import { cleanText } from "../../outsideText.ts";
+import { cleanText } from "../../ground/outsideText.ts";
 import { sources } from "../schema/schema.ts";
 import { columnList } from "../schema/tableRows.ts";
 

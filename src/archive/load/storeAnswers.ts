@@ -19,7 +19,7 @@ import { addAllSeen, type SeenInstruments } from "./seen.ts";
 import { placeAccounts } from "../ledger/accountRows.ts";
 import { placeSources, sourceText } from "./sources.ts";
 import { refreshInstruments } from "./refreshInstruments.ts";
-import type { Instant } from "../../clock.ts";
+import type { Instant } from "../../ground/clock.ts";
 import { DEFAULT_ACCOUNT, type RecordSource } from "../../journal/record.ts";
 import { EXTENDED_QUOTES, type PlacedUnit, type QuoteColumn, QUOTES } from "../schema/quoteColumns.ts";
 import { isOfItsRow, mayBeOfARow, refusalOf } from "../connect/whoseFault.ts";

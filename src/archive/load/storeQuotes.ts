@@ -3,7 +3,7 @@
  * they change; `makeBars` makes these.
  */
 import type pg from "pg";
-import type { Instant } from "../../clock.ts";
+import type { Instant } from "../../ground/clock.ts";
 import {
   EXTENDED_QUOTES,
   hasExtended,

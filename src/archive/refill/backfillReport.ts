@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { addLetterCounts, type LetterCount, letterCounts } from "../load/letterCounts.ts";
 import type { LoadReport } from "../load/batch.ts";
-import { thousands } from "../../figures.ts";
+import { thousands } from "../../ground/figures.ts";
 
 const count = z.int().nonnegative();
 

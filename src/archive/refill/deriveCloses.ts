@@ -7,7 +7,7 @@ import { derivedCloses } from "../schema/backfillSchema.ts";
 import { isNamed } from "../schema/instrumentNames.ts";
 import { markLate } from "../schema/lateDays.ts";
 import { columnList } from "../schema/tableRows.ts";
-import type { Instant } from "../../clock.ts";
+import type { Instant } from "../../ground/clock.ts";
 import { type Wanted, withNear } from "../tiers/citus/door.ts";
 import { inTransaction } from "../connect/transaction.ts";
 

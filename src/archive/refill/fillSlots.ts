@@ -7,7 +7,7 @@ import { LATEST_ANSWER_MS } from "../ledger/storedWithin.ts";
 import { misses, type slots } from "../schema/schema.ts";
 import { columnList, inArrays } from "../schema/tableRows.ts";
 import { type Wanted, withNear } from "../tiers/citus/door.ts";
-import type { Instant } from "../../clock.ts";
+import type { Instant } from "../../ground/clock.ts";
 import { inTransaction } from "../connect/transaction.ts";
 
 /** A slot with misses, and the ones of its job beside it in the ledger; epoch ms UTC. */

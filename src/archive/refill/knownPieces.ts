@@ -1,6 +1,6 @@
 /** The pieces of files that a source has already. */
 import type pg from "pg";
-import { type Instant, instantOf, microsOf } from "../../clock.ts";
+import { type Instant, instantOf, microsOf } from "../../ground/clock.ts";
 import { instantText } from "../schema/tableRows.ts";
 
 /** Where a piece is, and how many rows it has. */

@@ -1,7 +1,7 @@
 /** The holes of the ledger, as people ask for them: by job, day and reason. */
 import type pg from "pg";
 import { z } from "zod";
-import type { Instant } from "../../clock.ts";
+import type { Instant } from "../../ground/clock.ts";
 import { instantText } from "../schema/tableRows.ts";
 
 const count = z.int().nonnegative();

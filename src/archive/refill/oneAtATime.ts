@@ -3,7 +3,7 @@
  */
 import { createHash } from "node:crypto";
 import type pg from "pg";
-import { QuotekeeperError } from "../../errors.ts";
+import { QuotekeeperError } from "../../ground/errors.ts";
 import { transactionOn } from "../connect/transaction.ts";
 
 /**

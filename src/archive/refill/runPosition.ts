@@ -1,7 +1,7 @@
 /** How far a backfill has read a journal, persisted in the transaction of the rows. */
 import { and, between, eq, sql, type SQL } from "drizzle-orm";
 import type pg from "pg";
-import { QuotekeeperError } from "../../errors.ts";
+import { QuotekeeperError } from "../../ground/errors.ts";
 import { type HeldPosition, lockPosition, type Part } from "../load/loadPosition.ts";
 import { backfillPositions, backfills } from "../schema/backfillSchema.ts";
 import { journalPositions } from "../schema/internalSchema.ts";

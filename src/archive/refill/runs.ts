@@ -3,9 +3,9 @@ import { createHash } from "node:crypto";
 import type pg from "pg";
 import { backfills } from "../schema/backfillSchema.ts";
 import { columnList } from "../schema/tableRows.ts";
-import type { Instant } from "../../clock.ts";
+import type { Instant } from "../../ground/clock.ts";
 import { type BackfillReport, NOTHING_DONE } from "./backfillReport.ts";
-import { jsonText } from "../../outsideText.ts";
+import { jsonText } from "../../ground/outsideText.ts";
 
 /** What was asked: two runs with the same are the same backfill. Plain JSON, without secrets. */
 export type Asked = { kind: "journal" | "xml" | "csv" | "parquet"; [detail: string]: unknown };

@@ -1,7 +1,7 @@
 /** Pieces of files with a YAML map, which nothing reads since 0.9.0: a rebuild would drop their rows. */
 import type pg from "pg";
-import { QuotekeeperError } from "../../errors.ts";
-import { someNames } from "../../figures.ts";
+import { QuotekeeperError } from "../../ground/errors.ts";
+import { someNames } from "../../ground/figures.ts";
 import { EXPORT_SOURCE_ID } from "../../read/exportCall.ts";
 
 /** Files that are named. */

@@ -2,7 +2,7 @@
  * The columns of Drizzle's tables. `numeric`, `bigint` and times are text: a float would lose digits, a Date microseconds.
  */
 import { customType, date, numeric, smallint, timestamp } from "drizzle-orm/pg-core";
-import { jsonText } from "../../outsideText.ts";
+import { jsonText } from "../../ground/outsideText.ts";
 import type { Field } from "../../quotes/fields.ts";
 
 /** A time, as text with its microseconds. */

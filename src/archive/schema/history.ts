@@ -6,7 +6,7 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { PACKAGE_ROOT } from "../../packageRoot.ts";
+import { PACKAGE_ROOT } from "../../ground/packageRoot.ts";
 
 /** A file of SQL. */
 export type Script = { name: string; sql: string; sha256: string };

@@ -1,10 +1,10 @@
 /** Exchange dates whose rows come, or are changed, when the date is over: what was written down of them is out of date. */
 import type pg from "pg";
-import { dateOf, type Instant } from "../../clock.ts";
+import { dateOf, type Instant } from "../../ground/clock.ts";
 import type { LedgerNote } from "../../journal/ledger.ts";
 import { exchangeDate } from "../../market/calendar/dates.ts";
 import { lateDays } from "./internalSchema.ts";
-import { remembered } from "../../remembered.ts";
+import { remembered } from "../../ground/remembered.ts";
 import { columnList } from "./tableRows.ts";
 
 /** As far as the hour: the exchange's days begin at a whole one. */

@@ -6,8 +6,8 @@
 import { max, sql } from "drizzle-orm";
 import type pg from "pg";
 import { type Queryable, transactionOn } from "../connect/transaction.ts";
-import { QuotekeeperError } from "../../errors.ts";
-import type { Instant } from "../../clock.ts";
+import { QuotekeeperError } from "../../ground/errors.ts";
+import type { Instant } from "../../ground/clock.ts";
 import type { CalendarOverride } from "../../market/calendar/overrides.ts";
 import { settleJit } from "./jit.ts";
 import { makeDueBars } from "./makeBars.ts";

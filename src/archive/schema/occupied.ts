@@ -3,7 +3,7 @@ import { DatabaseProblem } from "../connect/databaseError.ts";
 import { isStranger } from "../connect/searchPath.ts";
 import type { Queryable } from "../connect/transaction.ts";
 import type { Script } from "./history.ts";
-import { someNames } from "../../figures.ts";
+import { someNames } from "../../ground/figures.ts";
 
 /** What a file makes: tables and views, whose names are those of types as well, types, indexes and functions, also by renaming. */
 const MADE =

@@ -3,7 +3,7 @@
  * on every tier the sessions of their year. Hypertables make their chunks themselves.
  */
 import type pg from "pg";
-import type { Instant } from "../../clock.ts";
+import type { Instant } from "../../ground/clock.ts";
 import { ensureSessions, FIRST_YEAR } from "./sessions.ts";
 import { PARTITIONED_TABLES } from "../tiers/hypertables.ts";
 import { ADDING_LOCK } from "../connect/transaction.ts";

@@ -4,7 +4,7 @@
  */
 import { getTableColumns, getTableName } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
-import type { Instant } from "../../clock.ts";
+import type { Instant } from "../../ground/clock.ts";
 import type { Quote } from "../../quotes/document.ts";
 import type { QuoteUnit } from "../../read/rowTypes.ts";
 import { extendedQuotes, quotes } from "./schema.ts";

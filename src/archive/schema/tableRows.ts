@@ -16,7 +16,7 @@ import {
 } from "drizzle-orm/pg-core";
 import type pg from "pg";
 import type { Queryable } from "../connect/transaction.ts";
-import { cleanText } from "../../outsideText.ts";
+import { cleanText } from "../../ground/outsideText.ts";
 
 /** A time as the program writes instants: SQL of a `timestamptz`. */
 export function instantText(sql: string): string {

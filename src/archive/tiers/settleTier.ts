@@ -1,6 +1,6 @@
 /** Brings a migrated database to the tier that its server offers. */
 import type pg from "pg";
-import { QuotekeeperError } from "../../errors.ts";
+import { QuotekeeperError } from "../../ground/errors.ts";
 import { transactionOn } from "../connect/transaction.ts";
 import { moveToCitus, settleCitus } from "./citus/door.ts";
 import { settleCommunity } from "./community.ts";

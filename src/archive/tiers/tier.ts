@@ -4,7 +4,7 @@
  */
 import type { Queryable } from "../connect/transaction.ts";
 import { readCitus } from "./citus/door.ts";
-import { counted } from "../../figures.ts";
+import { counted } from "../../ground/figures.ts";
 
 /** `plain`: native range partitions; `apache`: hypertables; `community`: also compression and aggregates; `citus`: cut over nodes. */
 type TierName = "plain" | "apache" | "community" | "citus";

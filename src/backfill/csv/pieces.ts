@@ -6,7 +6,7 @@
 import type { Hash } from "node:crypto";
 import { replacedName } from "../../archive/load/replaceQuotes.ts";
 import type { KnownPiece } from "../../archive/refill/knownPieces.ts";
-import type { Instant } from "../../clock.ts";
+import type { Instant } from "../../ground/clock.ts";
 import type { PlainCall } from "../../read/plainCall.ts";
 import { plainRows } from "../../read/plainRows.ts";
 import type { RawRow } from "../../read/splitRows.ts";

@@ -1,7 +1,7 @@
 /** The rows of a CSV file, plain or in .gz, read as a stream. */
-import { QuotekeeperError } from "../../errors.ts";
-import { unpacked } from "../../unpacked.ts";
-import { openFile } from "../../plainFiles.ts";
+import { QuotekeeperError } from "../../ground/errors.ts";
+import { unpacked } from "../../ground/unpacked.ts";
+import { openFile } from "../../ground/plainFiles.ts";
 import { type RawRow, RowSplitter } from "../../read/splitRows.ts";
 
 /** Rows below a header, and how many bytes of the file were read for them. Where the header is another one a table begins. */

@@ -12,13 +12,13 @@ import {
   type PieceRow,
   type PieceTable,
 } from "../../read/exportCall.ts";
-import type { Instant } from "../../clock.ts";
+import type { Instant } from "../../ground/clock.ts";
 import { type Piece, type PieceBatch, uuidOf, hashOf } from "../files/piece.ts";
 import type { KnownPiece } from "../../archive/refill/knownPieces.ts";
 import { parquetRows } from "../../export/readParquet.ts";
 import { exact } from "../../read/formula.ts";
 import type { ExportedTable } from "../../export/manifest.ts";
-import { openFile } from "../../plainFiles.ts";
+import { openFile } from "../../ground/plainFiles.ts";
 import { invalid, type OpenedExport, type TakenBack } from "./openExport.ts";
 
 /** Most rows of a piece, and most pieces that are loaded together. */

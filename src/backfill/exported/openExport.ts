@@ -1,7 +1,7 @@
 /** Opens an export for import: reads the manifest, and proves that every needed file is as the manifest says. */
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import { QuotekeeperError } from "../../errors.ts";
+import { QuotekeeperError } from "../../ground/errors.ts";
 import {
   type ExportedFile,
   type ExportedTable,
@@ -10,8 +10,8 @@ import {
   manifestSchema,
 } from "../../export/manifest.ts";
 import { requireParquet } from "../../export/readParquet.ts";
-import { parsedJson } from "../../outsideText.ts";
-import { openFile, readTextFile } from "../../plainFiles.ts";
+import { parsedJson } from "../../ground/outsideText.ts";
+import { openFile, readTextFile } from "../../ground/plainFiles.ts";
 
 /** The tables that are imported. Others are made from them, or belong to the ledger. */
 const TAKEN_BACK = ["sources", "instruments", "quotes", "extended_quotes", "dividends"] as const;

@@ -13,7 +13,7 @@ import { type DamagedBytes, readBatches } from "../../archive/load/readBatches.t
 import { makeManyDueBars } from "../../archive/schema/makeBars.ts";
 import { openReaders, type ReadAnswer } from "../../archive/load/readers.ts";
 import type { AnswerRows } from "../../read/rowTypes.ts";
-import type { Clock, Instant } from "../../clock.ts";
+import type { Clock, Instant } from "../../ground/clock.ts";
 import type { Journal } from "../../journal/writer.ts";
 import { type Run } from "../../archive/refill/runs.ts";
 import {

@@ -1,6 +1,6 @@
 /** What an import adds at a time: a saved answer, or a piece of a file of rows. */
 import { createHash, type Hash } from "node:crypto";
-import type { Instant } from "../../clock.ts";
+import type { Instant } from "../../ground/clock.ts";
 import type { ResponseRecord } from "../../journal/record.ts";
 
 /** A piece and its place in time. */

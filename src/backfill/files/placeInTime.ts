@@ -4,8 +4,8 @@
  * its time.
  */
 import type pg from "pg";
-import { QuotekeeperError } from "../../errors.ts";
-import { type Instant, instantOf, microsOf } from "../../clock.ts";
+import { QuotekeeperError } from "../../ground/errors.ts";
+import { type Instant, instantOf, microsOf } from "../../ground/clock.ts";
 import { readTimesAround } from "../../archive/refill/knownPieces.ts";
 import type { Piece } from "./piece.ts";
 

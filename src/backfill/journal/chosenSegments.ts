@@ -1,7 +1,7 @@
 /** Which segments of a journal a backfill reads, and which of their records. */
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import { QuotekeeperError } from "../../errors.ts";
+import { QuotekeeperError } from "../../ground/errors.ts";
 import type { TimeRange } from "../../journal/record.ts";
 import { hourOf, mayHold, segmentHour } from "../../journal/segmentName.ts";
 import { listSegments, type SegmentInfo } from "../../journal/segments.ts";

@@ -17,7 +17,7 @@ import {
 } from "../../archive/load/loadBatch.ts";
 import type { Batch } from "../../archive/load/batch.ts";
 import { prepareStaging } from "../../archive/load/staging.ts";
-import { dateOf } from "../../clock.ts";
+import { dateOf } from "../../ground/clock.ts";
 import { grouped } from "../../collect/asks.ts";
 import { segmentHour } from "../../journal/segmentName.ts";
 import type { SegmentInfo } from "../../journal/segments.ts";

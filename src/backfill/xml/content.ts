@@ -1,5 +1,5 @@
 /** The bytes of a file, uncompressed, and never more than an answer may have; or why there are none. */
-import { openFile } from "../../plainFiles.ts";
+import { openFile } from "../../ground/plainFiles.ts";
 import type { FoundFile } from "./findFiles.ts";
 import type { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";

@@ -2,9 +2,9 @@
 import { type Dirent } from "node:fs";
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { QuotekeeperError } from "../../errors.ts";
-import { type Instant, instantOf } from "../../clock.ts";
-import { isDirectory, openFile } from "../../plainFiles.ts";
+import { QuotekeeperError } from "../../ground/errors.ts";
+import { type Instant, instantOf } from "../../ground/clock.ts";
+import { isDirectory, openFile } from "../../ground/plainFiles.ts";
 import { plausible } from "./savedTime.ts";
 
 export type FoundFile = {

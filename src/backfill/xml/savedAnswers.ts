@@ -1,7 +1,7 @@
 /** Finds saved answers in files, each with the time at which it was received. */
 import type { SavedCall } from "../../quotes/call.ts";
-import type { Instant } from "../../clock.ts";
-import { isHelperFile, openFile } from "../../plainFiles.ts";
+import type { Instant } from "../../ground/clock.ts";
+import { isHelperFile, openFile } from "../../ground/plainFiles.ts";
 import { hashOf, uuidOf } from "../files/piece.ts";
 import type { UnplacedPiece } from "../files/placeInTime.ts";
 import { basename } from "node:path";
@@ -15,7 +15,7 @@ import {
   sidecarPaths,
   type Way,
 } from "./savedTime.ts";
-import { cutText } from "../../outsideText.ts";
+import { cutText } from "../../ground/outsideText.ts";
 
 type SearchOptions = {
   paths: readonly string[];

@@ -5,9 +5,9 @@
 import { compilePattern, type TimePattern } from "../../read/timePattern.ts";
 import { createLocalReader, type TimeRead } from "../../read/wallTime.ts";
 import { findIso, readIso, EARLIEST, LATEST } from "../../read/cellTime.ts";
-import { QuotekeeperError } from "../../errors.ts";
-import { parsedJson } from "../../outsideText.ts";
-import { type Instant, instantOf, microsOf } from "../../clock.ts";
+import { QuotekeeperError } from "../../ground/errors.ts";
+import { parsedJson } from "../../ground/outsideText.ts";
+import { type Instant, instantOf, microsOf } from "../../ground/clock.ts";
 import { EXCHANGE_ZONE } from "../../market/calendar/dates.ts";
 
 /** How the time was found, the surest way first. */

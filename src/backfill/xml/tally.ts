@@ -1,7 +1,7 @@
 /** What was found, in numbers and names, for the end of the report. */
 import type { FileFate } from "./savedAnswers.ts";
 import { type Way, WAY_TEXTS, WAYS } from "./savedTime.ts";
-import { thousands } from "../../figures.ts";
+import { thousands } from "../../ground/figures.ts";
 
 /** Most names that a remark has; the log has all. */
 const MOST_NAMES = 10;

@@ -1,11 +1,11 @@
 /** The command line of `quotekeeper backfill`. */
 import { resolve } from "node:path";
 import { type Command, InvalidArgumentError } from "commander";
-import { type Instant, instantFromDate } from "../../clock.ts";
+import { type Instant, instantFromDate } from "../../ground/clock.ts";
 import type { AddCommand } from "../command.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
-import type { Edges } from "../../run/edges.ts";
-import { collectAfterGrowthOf } from "../../run/smallHeap.ts";
+import type { Edges } from "../../ground/edges.ts";
+import { collectAfterGrowthOf } from "../../ground/smallHeap.ts";
 import type { CommonRequest } from "./report.ts";
 import { addDays, exchangeInstant, isDateText } from "../../market/calendar/dates.ts";
 import { parseInstant } from "../arguments.ts";

@@ -4,11 +4,11 @@ import type { Config } from "../../config/loadEnvironment.ts";
 import { damageSaid } from "../../archive/load/readBatches.ts";
 import type { ReplayOptions } from "../../backfill/journal/replay.ts";
 import type { BackfillProgress, OnProgress } from "../../backfill/progress.ts";
-import { type Edges, endingAtInterrupt } from "../../run/edges.ts";
+import { type Edges, endingAtInterrupt } from "../../ground/edges.ts";
 import { createLogger } from "../terminal/logger.ts";
-import { roughly } from "../../run/durations.ts";
+import { roughly } from "../../market/durations.ts";
 import { StatusLine } from "../terminal/statusLine.ts";
-import { counted, thousands } from "../../figures.ts";
+import { counted, thousands } from "../../ground/figures.ts";
 
 /** How often the bar moves on a terminal, and how often a line is written elsewhere, in ms. */
 const BAR_EVERY_MS = 200;

@@ -8,10 +8,10 @@ import {
   withLoaded,
 } from "../../archive/refill/backfillReport.ts";
 import { hole } from "../../archive/refill/listHoles.ts";
-import type { Edges } from "../../run/edges.ts";
+import type { Edges } from "../../ground/edges.ts";
 import { printJson } from "../terminal/printJson.ts";
 import { say } from "../terminal/harmless.ts";
-import { bytes, counted, thousands } from "../../figures.ts";
+import { bytes, counted, thousands } from "../../ground/figures.ts";
 import { deadLetterLines } from "./report.ts";
 
 /** What reading alone can tell. */

@@ -6,8 +6,8 @@ import { openExport } from "../../backfill/exported/openExport.ts";
 import { readKnownPieces, timesBehind } from "../../archive/refill/knownPieces.ts";
 import type { PieceBatch } from "../../backfill/files/piece.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
-import { createObserver } from "../../clock.ts";
-import type { Edges } from "../../run/edges.ts";
+import { createObserver } from "../../ground/clock.ts";
+import type { Edges } from "../../ground/edges.ts";
 import { importFile } from "./importing.ts";
 import type { CommonRequest } from "./report.ts";
 

@@ -1,6 +1,6 @@
 /** `quotekeeper backfill --gaps`: lists the holes of the ledger, and fills those that the journal can fill. */
 import { z } from "zod";
-import { count as countJson } from "../../run/jsonWords.ts";
+import { count as countJson } from "../../ground/jsonWords.ts";
 import { printJson } from "../terminal/printJson.ts";
 import type pg from "pg";
 import { readPositions } from "../../archive/load/loadPosition.ts";
@@ -14,10 +14,10 @@ import { segmentsOfHours } from "../../backfill/journal/chosenSegments.ts";
 import { EVER, type TimeRange } from "../../journal/record.ts";
 import { NOTHING_DONE } from "../../archive/refill/backfillReport.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
-import { dateOf, instantFromDate } from "../../clock.ts";
+import { dateOf, instantFromDate } from "../../ground/clock.ts";
 import { exchangeDate } from "../../market/calendar/dates.ts";
-import type { Edges } from "../../run/edges.ts";
-import { requireArchive, withSchema } from "../../run/archive.ts";
+import type { Edges } from "../../ground/edges.ts";
+import { requireArchive, withSchema } from "../../archive/openArchive.ts";
 import { journalDir } from "../../journal/dataDir.ts";
 import { say } from "../terminal/harmless.ts";
 import { right, table } from "../terminal/table.ts";
@@ -26,7 +26,7 @@ import { type Backfilling, backfilling } from "./display.ts";
 import { printDryRun } from "./dryRun.ts";
 import { readJournal } from "./replayJournal.ts";
 import { type CommonRequest, deadLetterLines } from "./report.ts";
-import { counted, thousands } from "../../figures.ts";
+import { counted, thousands } from "../../ground/figures.ts";
 
 export const gapsJson = z
   .strictObject({

@@ -8,7 +8,7 @@ import { withSourceLock } from "../../archive/refill/oneAtATime.ts";
 import { fillSlots } from "../../archive/refill/fillSlots.ts";
 import { type BackfillReport } from "../../archive/refill/backfillReport.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
-import { type Instant, instantFromDate, instantOf, microsOf } from "../../clock.ts";
+import { type Instant, instantFromDate, instantOf, microsOf } from "../../ground/clock.ts";
 import { openJournal } from "../../journal/writer.ts";
 import { journalDir } from "../../journal/dataDir.ts";
 import { polledJobs, withMigrated } from "./archives.ts";

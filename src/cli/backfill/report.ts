@@ -2,9 +2,9 @@
 import { z } from "zod";
 import { printJson } from "../terminal/printJson.ts";
 import { type BackfillReport, backfillReport, deadLettersText } from "../../archive/refill/backfillReport.ts";
-import type { Edges } from "../../run/edges.ts";
+import type { Edges } from "../../ground/edges.ts";
 import { say } from "../terminal/harmless.ts";
-import { bytes, counted, thousands } from "../../figures.ts";
+import { bytes, counted, thousands } from "../../ground/figures.ts";
 
 export const backfillJson = z
   .strictObject({

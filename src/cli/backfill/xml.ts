@@ -8,9 +8,9 @@ import { type FileFate, savedAnswers } from "../../backfill/xml/savedAnswers.ts"
 import { NAME_ZONE, createTimeFinder } from "../../backfill/xml/savedTime.ts";
 import { FileTally } from "../../backfill/xml/tally.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
-import { QuotekeeperError } from "../../errors.ts";
+import { QuotekeeperError } from "../../ground/errors.ts";
 import type { TimeRange } from "../../journal/record.ts";
-import type { Edges } from "../../run/edges.ts";
+import type { Edges } from "../../ground/edges.ts";
 import { backfilling, type Display } from "./display.ts";
 import { printDryRun } from "./dryRun.ts";
 import { runImport } from "./importing.ts";

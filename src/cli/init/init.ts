@@ -1,5 +1,5 @@
 /** `quotekeeper init`: asks five questions, and writes job files and `.env` from the answers. */
-import { programName } from "../../packageRoot.ts";
+import { programName } from "../../ground/packageRoot.ts";
 import { readdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { Option } from "commander";
@@ -7,7 +7,7 @@ import { type Config, loadConfig } from "../../config/loadEnvironment.ts";
 import { CREDENTIAL_NAMES } from "../../config/environment.ts";
 import { describeProblem } from "../../config/yamlFile.ts";
 import { inCapitals } from "../../market/instrument.ts";
-import { type Edges, Interrupted, READER_GONE } from "../../run/edges.ts";
+import { type Edges, Interrupted, READER_GONE } from "../../ground/edges.ts";
 import { experimentalNote } from "../../services/registry.ts";
 import type { Service } from "../../services/service.ts";
 import { isJobFile, readJobs } from "../../schedule/readJobs.ts";
@@ -27,8 +27,8 @@ import {
   symbolsFile,
   thereAlready,
 } from "./writtenFiles.ts";
-import { inSeconds } from "../../run/durations.ts";
-import { counted, thousands } from "../../figures.ts";
+import { inSeconds } from "../../market/durations.ts";
+import { counted, thousands } from "../../ground/figures.ts";
 
 type InitOptions = Partial<Record<Name, string>> & { yes: boolean };
 

@@ -1,13 +1,13 @@
 /** The answers of `quotekeeper init`: from flags, the environment, the person at the terminal, or the defaults. */
-import { QuotekeeperError } from "../../errors.ts";
-import type { Edges } from "../../run/edges.ts";
+import { QuotekeeperError } from "../../ground/errors.ts";
+import type { Edges } from "../../ground/edges.ts";
 import type { Asker } from "../terminal/asker.ts";
 import { say } from "../terminal/harmless.ts";
 import { currentVersion } from "../../archive/schema/migrations.ts";
 import { loadConfig } from "../../config/loadEnvironment.ts";
 import { serviceNamed } from "../../services/registry.ts";
 import { lackOfChain } from "../../schedule/polledJob.ts";
-import { withArchive } from "../../run/archive.ts";
+import { withArchive } from "../../archive/openArchive.ts";
 import {
   type Answers,
   isSet,

@@ -2,7 +2,7 @@
 import { link, lstat, mkdir, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { parse as parseDotenv } from "dotenv";
-import { QuotekeeperError } from "../../errors.ts";
+import { QuotekeeperError } from "../../ground/errors.ts";
 import type { Service } from "../../services/service.ts";
 import { type Chain, needsList } from "../../market/optionChain.ts";
 

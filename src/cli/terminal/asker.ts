@@ -1,7 +1,7 @@
 /** Questions in a terminal, a line each; a secret is not shown. */
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
-import { type Edges, Interrupted } from "../../run/edges.ts";
+import { type Edges, Interrupted } from "../../ground/edges.ts";
 import { own } from "./harmless.ts";
 
 /** readline's movements of the cursor. */

@@ -1,5 +1,5 @@
 /** Colour on a person's terminal, and nowhere else. */
-import type { Sink } from "../../run/edges.ts";
+import type { Sink } from "../../ground/edges.ts";
 import { own } from "./harmless.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;

@@ -1,9 +1,9 @@
 /** Prints the error of a failed command line, and returns the exit code. */
 import { CommanderError, InvalidArgumentError } from "commander";
 import { z } from "zod";
-import { ERRORS, QuotekeeperError } from "../../errors.ts";
-import { type Edges, Interrupted } from "../../run/edges.ts";
-import { EXIT_INTERRUPTED } from "../../run/interruptions.ts";
+import { ERRORS, QuotekeeperError } from "../../ground/errors.ts";
+import { type Edges, Interrupted } from "../../ground/edges.ts";
+import { EXIT_INTERRUPTED } from "../../ground/interruptions.ts";
 import { printJsonLine } from "./printJson.ts";
 import { linesOfStack, say } from "./harmless.ts";
 

@@ -5,7 +5,7 @@
  * and cursor movements carry a mark that only this process knows.
  */
 import { randomFillSync } from "node:crypto";
-import type { Edges, Sink } from "../../run/edges.ts";
+import type { Edges, Sink } from "../../ground/edges.ts";
 import { fold } from "./width.ts";
 
 /** Digits that nobody outside of this process can guess; they are never printed. */

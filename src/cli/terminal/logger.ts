@@ -3,7 +3,7 @@ import { pino, type Logger } from "pino";
 import type { Config } from "../../config/loadEnvironment.ts";
 import { exchangeTime } from "../../market/calendar/dates.ts";
 import { SERVICES } from "../../services/registry.ts";
-import type { Sink } from "../../run/edges.ts";
+import type { Sink } from "../../ground/edges.ts";
 import { linesOfStack, oneLine, own } from "./harmless.ts";
 import { fold } from "./width.ts";
 import { wantsColour } from "./colour.ts";

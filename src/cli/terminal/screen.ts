@@ -1,5 +1,5 @@
 /** Draws a block of lines over and over: on the second screen of a terminal; elsewhere one block after the other. */
-import type { Sink } from "../../run/edges.ts";
+import type { Sink } from "../../ground/edges.ts";
 import { oneLine, own } from "./harmless.ts";
 
 /**

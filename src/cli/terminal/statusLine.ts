@@ -1,6 +1,6 @@
 /** A live line: on a terminal it changes in place, over several lines if needed; elsewhere it is printed now and then. */
-import type { Clock } from "../../clock.ts";
-import type { Sink } from "../../run/edges.ts";
+import type { Clock } from "../../ground/clock.ts";
+import type { Sink } from "../../ground/edges.ts";
 import { oneLine, own } from "./harmless.ts";
 import { widthOf, wrapTo } from "./width.ts";
 

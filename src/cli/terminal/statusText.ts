@@ -1,6 +1,6 @@
 /** The lines of `quotekeeper status` as a terminal shows them. Pure. */
-import type { Sink } from "../../run/edges.ts";
-import type { Line, LineState } from "../../run/statusJson.ts";
+import type { Sink } from "../../ground/edges.ts";
+import type { Line, LineState } from "../../status/statusJson.ts";
 import { type Paint, painter, type StyleName } from "./colour.ts";
 import { oneLine } from "./harmless.ts";
 import { cutTo, wrapTo } from "./width.ts";

@@ -1,6 +1,6 @@
 /** Aligned tables that fit the terminal. */
-import type { Sink } from "../../run/edges.ts";
-import { aligned as padded, placesOf } from "../../figures.ts";
+import type { Sink } from "../../ground/edges.ts";
+import { aligned as padded, placesOf } from "../../ground/figures.ts";
 import { oneLine } from "./harmless.ts";
 import { type Paint, painter } from "./colour.ts";
 import { fold, widthOf, wrapTo } from "./width.ts";

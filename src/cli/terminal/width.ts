@@ -1,6 +1,6 @@
 /** Text measured in columns of a terminal: some characters take two, others none. */
 import stringWidth from "string-width";
-import { remembered } from "../../remembered.ts";
+import { remembered } from "../../ground/remembered.ts";
 
 export function widthOf(text: string): number {
   return stringWidth(text);

@@ -1,5 +1,5 @@
 /** The budget of one account: its governor, which is told of each call and its end, and says when the next call may leave. Pure. */
-import type { Clock } from "../../clock.ts";
+import type { Clock } from "../../ground/clock.ts";
 import type { MissReason } from "../../journal/ledger.ts";
 import { type BudgetState, budgetState } from "../governor/budgetState.ts";
 import {

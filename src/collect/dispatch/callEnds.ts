@@ -1,6 +1,6 @@
 /** How an attempt at a call ends: what the governor is told of it, and whether the call is made again. Pure. */
-import type { Clock } from "../../clock.ts";
-import { ERRORS, QuotekeeperError } from "../../errors.ts";
+import type { Clock } from "../../ground/clock.ts";
+import { ERRORS, QuotekeeperError } from "../../ground/errors.ts";
 import type { MissReason } from "../../journal/ledger.ts";
 import { type Answer, wantsLogin } from "../../quotes/answer.ts";
 import type { DatedAnswer } from "../../services/clockSkew.ts";

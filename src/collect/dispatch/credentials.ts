@@ -3,7 +3,7 @@
  * once more. Once the credentials are refused, one call a slot asks whether they still are, later one a minute. Pure.
  */
 import { PROBED_EVERY_MS, REFUSED_FOR_MS } from "../../accounts/shares.ts";
-import type { Instant } from "../../clock.ts";
+import type { Instant } from "../../ground/clock.ts";
 import type { Answer } from "../../quotes/answer.ts";
 import { type DatedAnswer, mayBeRefusedForTheClock } from "../../services/clockSkew.ts";
 

@@ -1,6 +1,6 @@
 /** Calls that will not be made any more: they are logged and settled in steps, for what has arrived would wait for thousands. */
 import type { MissReason } from "../../journal/ledger.ts";
-import type { Log } from "../../log.ts";
+import type { Log } from "../../ground/log.ts";
 import { describeCall } from "../../quotes/call.ts";
 import type { PlannedCall } from "../callPlan.ts";
 import type { Result } from "./callEnds.ts";

@@ -3,7 +3,7 @@
  * several times before it changes: what does not hang on the instant is found once for each list.
  */
 import type { GovernorConfig, GovernorState, SecondClientSample } from "./state.ts";
-import { remembered, rememberedOf } from "../../remembered.ts";
+import { remembered, rememberedOf } from "../../ground/remembered.ts";
 
 /**
  * Assumed: a client seen in four of fifteen windows comes each minute; seen less often it is a chance visit. It takes

@@ -4,7 +4,7 @@
  *
  * A call is waiting -> entered -> over. A few are entered at a time, so that the rest hangs on what is known by then.
  */
-import type { Clock } from "../../clock.ts";
+import type { Clock } from "../../ground/clock.ts";
 import { halved, type PlannedCall, symbolCount } from "../callPlan.ts";
 import type { Dispatcher } from "../dispatcher.ts";
 import type { Result } from "../dispatch/callEnds.ts";

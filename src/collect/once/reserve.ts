@@ -12,7 +12,7 @@ import type { ScheduledJob } from "../../schedule/jobSchedule.ts";
 import { firstLater } from "../../schedule/slots.ts";
 import type { OwnerOf } from "../../accounts/shares.ts";
 import { type PlannedCall, planCalls } from "../callPlan.ts";
-import { instantFromDate } from "../../clock.ts";
+import { instantFromDate } from "../../ground/clock.ts";
 
 type SlotCost = { atMs: number; calls: number };
 

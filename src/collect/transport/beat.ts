@@ -1,6 +1,6 @@
 /** One GET to whoever watches over the program from outside: its status counts, nothing else of the answer is read. */
 import { Agent } from "undici";
-import { QuotekeeperError } from "../../errors.ts";
+import { QuotekeeperError } from "../../ground/errors.ts";
 import { withDeadlines } from "./deadlines.ts";
 import { transportFailure } from "./httpCalls.ts";
 import { wireConnector } from "./wire.ts";

@@ -1,5 +1,5 @@
 /** Deadlines of one call that win whatever the HTTP client does: a body read has hung past its abort signal. */
-import { QuotekeeperError } from "../../errors.ts";
+import { QuotekeeperError } from "../../ground/errors.ts";
 
 export type Deadlines = {
   /** For a connection to an address that is known, with its TLS handshake. */

@@ -4,8 +4,8 @@
  */
 import { setMaxListeners } from "node:events";
 import { Agent, type Dispatcher } from "undici";
-import { type ErrorCode, QuotekeeperError } from "../../errors.ts";
-import { type HostAddresses, hostAddresses, LOOKUP_TIMEOUT } from "../../hostAddresses.ts";
+import { type ErrorCode, QuotekeeperError } from "../../ground/errors.ts";
+import { type HostAddresses, hostAddresses, LOOKUP_TIMEOUT } from "../../ground/hostAddresses.ts";
 import type { Written } from "../../services/service.ts";
 import { MAX_BODY_BYTES } from "../../services/bodyText.ts";
 import { type Deadlines, type Watch, withDeadlines } from "./deadlines.ts";

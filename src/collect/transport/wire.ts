@@ -4,8 +4,8 @@
  */
 import type { Socket } from "node:net";
 import { buildConnector } from "undici";
-import { QuotekeeperError } from "../../errors.ts";
-import { asLookup, type HostAddresses, hostAddresses } from "../../hostAddresses.ts";
+import { QuotekeeperError } from "../../ground/errors.ts";
+import { asLookup, type HostAddresses, hostAddresses } from "../../ground/hostAddresses.ts";
 import { MAX_BODY_BYTES } from "../../services/bodyText.ts";
 
 /**

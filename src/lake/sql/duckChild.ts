@@ -2,7 +2,7 @@
  * The process in which DuckDB works on a statement. Its parent may kill it at any time (duckProcess.ts). Where it takes too
  * much memory it ends itself, and says so first: DuckDB bounds its tables, and not the values that it computes.
  */
-import { QuotekeeperError } from "../../errors.ts";
+import { QuotekeeperError } from "../../ground/errors.ts";
 import { type DuckRequest, ownDuck } from "./duckdb.ts";
 
 const WATCH_EVERY_MS = 25;

@@ -1,7 +1,7 @@
 /** DuckDB in a process of its own, which can be killed: an interrupt does not reach it while it plans. */
 import { once } from "node:events";
-import { type ErrorCode, QuotekeeperError } from "../../errors.ts";
-import { startBeside } from "../../processes.ts";
+import { type ErrorCode, QuotekeeperError } from "../../ground/errors.ts";
+import { startBeside } from "../../ground/processes.ts";
 import { type Duck, type DuckRequest, ownDuck } from "./duckdb.ts";
 
 /** Memory that the process may take, in bytes: twice what DuckDB's tables take before they go to the disk. */

@@ -3,7 +3,7 @@
  * plain values, for it runs in a process of its own (duckProcess.ts).
  */
 import type * as DuckDb from "@duckdb/node-api";
-import { QuotekeeperError } from "../../errors.ts";
+import { QuotekeeperError } from "../../ground/errors.ts";
 import { columnOf, jsonOfType, type JsonValue, type SqlColumn } from "./values.ts";
 
 /** DuckDB with one database in memory. One thing is asked at a time. */

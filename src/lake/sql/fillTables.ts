@@ -14,8 +14,8 @@ import {
 import { readKnownLake, readLateDays } from "../../archive/export/lakeRows.ts";
 import { type ArchiveSnapshot, readDays, readIdentity } from "../../archive/export/snapshot.ts";
 import { engineOf } from "../../archive/tiers/citus/door.ts";
-import type { Instant } from "../../clock.ts";
-import { QuotekeeperError } from "../../errors.ts";
+import type { Instant } from "../../ground/clock.ts";
+import { QuotekeeperError } from "../../ground/errors.ts";
 import { addDays } from "../../market/calendar/dates.ts";
 import { writtenOf } from "../dropHot.ts";
 import {

@@ -6,7 +6,7 @@ import { closest, distance } from "fastest-levenshtein";
 import { DUCK_TABLES } from "../../archive/export/duckTables.ts";
 import { duckStatementTree, inParentheses } from "../../archive/export/duckSession.ts";
 import { DUCK_NAMES } from "../../archive/export/duckViews.ts";
-import { QuotekeeperError } from "../../errors.ts";
+import { QuotekeeperError } from "../../ground/errors.ts";
 import { type Duck, rowsOf } from "./duckdb.ts";
 
 type Statement = {

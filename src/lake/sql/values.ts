@@ -1,6 +1,6 @@
 /** DuckDB's values as JSON and as text: decimals digit by digit, times in UTC with microseconds. */
 import type { DuckDBType, DuckDBValue } from "@duckdb/node-api";
-import { instantOf } from "../../clock.ts";
+import { instantOf } from "../../ground/clock.ts";
 import { decimalText } from "../../export/parquetDecimal.ts";
 
 export type JsonValue = string | number | boolean | null | JsonValue[] | { [name: string]: JsonValue };

@@ -1,6 +1,6 @@
 /** Arithmetic on calendar dates, without hours or zones, and the one zone the exchange lives in. */
 import { Temporal } from "temporal-polyfill";
-import { remembered } from "../../remembered.ts";
+import { remembered } from "../../ground/remembered.ts";
 
 export const EXCHANGE_ZONE = "America/New_York";
 

@@ -2,8 +2,8 @@
  * NYSE sessions: on which days the market is open, and from when to when. An operator's override wins over rules and
  * single days.
  */
-import { QuotekeeperError } from "../../errors.ts";
-import { remembered } from "../../remembered.ts";
+import { QuotekeeperError } from "../../ground/errors.ts";
+import { remembered } from "../../ground/remembered.ts";
 import { addDays, DAY, exchangeInstant, isDateText, weekdayOf } from "./dates.ts";
 import { holidaysOf, earlyClosesOf, CLOSURES, IRREGULAR_CLOSES, LATE_OPENINGS } from "./holidays.ts";
 import type { CalendarOverride } from "./overrides.ts";

@@ -7,7 +7,7 @@ import {
   readState,
   type SourceKind,
 } from "../../archive/ask/pointInTime.ts";
-import { instantFromDate, instantOf, microsOf } from "../../clock.ts";
+import { instantFromDate, instantOf, microsOf } from "../../ground/clock.ts";
 import type { InstrumentKey } from "../../market/instrument.ts";
 import {
   type InstrumentQuote,

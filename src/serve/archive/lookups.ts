@@ -8,7 +8,7 @@
  * tenth of reading the rows; calls share this question as well.
  */
 import type { PointInTimeRow } from "../../archive/ask/pointInTime.ts";
-import type { Instant } from "../../clock.ts";
+import type { Instant } from "../../ground/clock.ts";
 import { instrumentName, type InstrumentKey } from "../../market/instrument.ts";
 
 /** A moment played, and the kind of quotes, see `Asked.delayed`. */

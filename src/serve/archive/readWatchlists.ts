@@ -1,9 +1,9 @@
 /** Watchlists from a file: ids, each with its symbols. */
 import { z } from "zod";
 import { parsePlainYaml } from "../../config/yamlFile.ts";
-import { QuotekeeperError } from "../../errors.ts";
+import { QuotekeeperError } from "../../ground/errors.ts";
 import { isKeptSymbol, isWatchlistId } from "../../market/instrument.ts";
-import { readTextFileSync } from "../../plainFiles.ts";
+import { readTextFileSync } from "../../ground/plainFiles.ts";
 
 export type Watchlists = ReadonlyMap<string, readonly string[]>;
 

@@ -1,8 +1,8 @@
 /** The file of the keys, which only its owner may read. */
 import { join } from "node:path";
 import { z } from "zod";
-import { QuotekeeperError } from "../../errors.ts";
-import { openToOthers, readTextFileSync } from "../../plainFiles.ts";
+import { QuotekeeperError } from "../../ground/errors.ts";
+import { openToOthers, readTextFileSync } from "../../ground/plainFiles.ts";
 
 export const KEY_FILE = "keys.json";
 

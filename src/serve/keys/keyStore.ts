@@ -1,13 +1,13 @@
 /** Adds, lists, revokes and opens the keys of a service. */
 import { unlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { Clock } from "../../clock.ts";
-import { QuotekeeperError } from "../../errors.ts";
+import type { Clock } from "../../ground/clock.ts";
+import { QuotekeeperError } from "../../ground/errors.ts";
 import { makeDirectories } from "../../journal/makeDirectories.ts";
 import { makeDataDir } from "../../journal/modes.ts";
 import type { Credentials } from "../../services/oauth/signature.ts";
 import type { AccessLevel, ServiceKey } from "./key.ts";
-import { replaceFile, writeNew } from "../../ownerFile.ts";
+import { replaceFile, writeNew } from "../../ground/ownerFile.ts";
 import { KEY_FILE, type KeyFile, readKeyFile, type StoredKey } from "./keyFile.ts";
 
 /** Where the keys are. */

@@ -3,7 +3,7 @@ import { createCalendar } from "../../market/calendar/tradingCalendar.ts";
 import { isDateText } from "../../market/calendar/dates.ts";
 import { expiresAt, monthlyExpiration, nextExpirations } from "../../market/expirations.ts";
 import { plainStrike, type OptionContract } from "../../market/instrument.ts";
-import { remembered } from "../../remembered.ts";
+import { remembered } from "../../ground/remembered.ts";
 import { dayOfDate, sessionAt } from "./marketDay.ts";
 
 export type ListedContract = OptionContract & {

@@ -14,7 +14,7 @@ import {
   volumeShare,
   type Walker,
 } from "./pricePath.ts";
-import { remembered } from "../../remembered.ts";
+import { remembered } from "../../ground/remembered.ts";
 import { dateOfDay, DAY_MS, sessionAt } from "./marketDay.ts";
 
 /** A company together with its place in one market. */

@@ -9,9 +9,9 @@ import { listedContract, type ListedContract } from "./contracts.ts";
 import { equityQuote, type Listing, listingOf, type YearRange, yearRangesOf } from "./equity.ts";
 import { type ContractRange, contractText, optionQuote, rangeBefore } from "./option.ts";
 import { positionAt } from "./pricePath.ts";
-import { remembered } from "../../remembered.ts";
+import { remembered } from "../../ground/remembered.ts";
 import { sessionAt } from "./marketDay.ts";
-import { dateOf } from "../../clock.ts";
+import { dateOf } from "../../ground/clock.ts";
 import { DELAYED_DEFAULT } from "../../services/reference/parseRequest.ts";
 import { type Playback, playedAt } from "../playback.ts";
 

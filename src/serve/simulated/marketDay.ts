@@ -4,7 +4,7 @@
  */
 import { Temporal } from "temporal-polyfill";
 import { EXCHANGE_ZONE } from "../../market/calendar/dates.ts";
-import { remembered } from "../../remembered.ts";
+import { remembered } from "../../ground/remembered.ts";
 
 export type Session = {
   /** Days from 1970-01-01 to the session's date in New York. */

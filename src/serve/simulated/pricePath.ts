@@ -8,7 +8,7 @@
  */
 import { chance, fork, noise, walk } from "./hash.ts";
 import type { Session } from "./marketDay.ts";
-import { rememberedOf } from "../../remembered.ts";
+import { rememberedOf } from "../../ground/remembered.ts";
 
 /** Prices of a period, whole cents; low <= open, close <= high. */
 type Bar = { open: number; high: number; low: number; close: number };

@@ -3,7 +3,7 @@ import { isDateText } from "../../market/calendar/dates.ts";
 import type { OptionType } from "../../market/instrument.ts";
 import { isOccSymbolOf, parseOccSymbol } from "../../market/occ.ts";
 import { withRoot } from "../../market/root.ts";
-import { cutText } from "../../outsideText.ts";
+import { cutText } from "../../ground/outsideText.ts";
 import type { JsonFields } from "../jsonFields.ts";
 import { Nameless } from "../jsonItem.ts";
 

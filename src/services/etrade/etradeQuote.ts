@@ -1,5 +1,5 @@
 /** One quote of E*TRADE's, of a list or of a chain. What it writes for "nothing" becomes null here, each by a rule of its own. */
-import type { Instant } from "../../clock.ts";
+import type { Instant } from "../../ground/clock.ts";
 import { exchangeDate } from "../../market/calendar/dates.ts";
 import { inCapitals, option, security } from "../../market/instrument.ts";
 import { archivedSymbol } from "../../market/root.ts";

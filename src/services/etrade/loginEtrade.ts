@@ -3,7 +3,7 @@
  * a code of five characters, and an access token that ends at midnight in New York.
  */
 import { addDays, exchangeDate, exchangeInstant } from "../../market/calendar/dates.ts";
-import { cutText } from "../../outsideText.ts";
+import { cutText } from "../../ground/outsideText.ts";
 import {
   type Credentials as OAuthCredentials,
   type LoginParameters,

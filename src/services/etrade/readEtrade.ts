@@ -1,7 +1,7 @@
 /** E*TRADE's answers in our words: lists of quotes, whole chains and expirations. */
-import type { Instant } from "../../clock.ts";
+import type { Instant } from "../../ground/clock.ts";
 import { isDateText } from "../../market/calendar/dates.ts";
-import { cutText } from "../../outsideText.ts";
+import { cutText } from "../../ground/outsideText.ts";
 import { MAX_ITEMS, type ReadDocument, type ReadItem, refused, unknownQuote } from "../../quotes/document.ts";
 import { isObject, type Json, type JsonObject, valueAt } from "../json.ts";
 import { JsonFields } from "../jsonFields.ts";

@@ -1,5 +1,5 @@
 /** The `Authorization: OAuth` header (RFC 5849 section 3.5.1), read strictly. */
-import { inShort } from "../../outsideText.ts";
+import { inShort } from "../../ground/outsideText.ts";
 import { MAX_PARAMETERS, type Parameter } from "./parameters.ts";
 
 /** Most characters of a parameter's name in a problem, however long the caller made it. */

@@ -2,7 +2,7 @@
  * The protocol parameters of a request (RFC 5849 sections 3.1 and 3.5) and everything that is signed with them,
  * read strictly: what is missing, duplicated or unsupported is a 400 (section 3.2).
  */
-import { inShort } from "../../outsideText.ts";
+import { inShort } from "../../ground/outsideText.ts";
 import { decodePercent, isOAuthHeader, NAME_LENGTH, parseAuthorization } from "./authorizationHeader.ts";
 import { MAX_PARAMETERS, type Parameter } from "./parameters.ts";
 import { isProtocol, readParameters, type SignedTarget, unsigned } from "./signedTarget.ts";

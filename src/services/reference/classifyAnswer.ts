@@ -1,6 +1,6 @@
 /** The kind of an answer of the specification's service, by status, headers and body together. */
-import { QuotekeeperError } from "../../errors.ts";
-import { cutText } from "../../outsideText.ts";
+import { QuotekeeperError } from "../../ground/errors.ts";
+import { cutText } from "../../ground/outsideText.ts";
 import { type Answer, emptyAnswer, encodingProblem, failed, type RawAnswer } from "../../quotes/answer.ts";
 import { readDocument } from "./readDocument.ts";
 

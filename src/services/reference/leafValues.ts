@@ -1,5 +1,5 @@
 /** The leaves of one instrument as values. Those that cannot be read are null, and gathered. */
-import { cutText, inShort } from "../../outsideText.ts";
+import { cutText, inShort } from "../../ground/outsideText.ts";
 import { isDateText } from "../../market/calendar/dates.ts";
 import { ABSENT_TEXTS, isNoValue, type Read } from "../../quotes/decimal.ts";
 import { readNumber, STRIKE } from "../../quotes/units.ts";

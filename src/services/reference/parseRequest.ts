@@ -3,7 +3,7 @@ import { isStrike, plainStrike, type OptionContract } from "../../market/instrum
 import { parseQuery } from "../oauth/parameters.ts";
 import { isProtocol } from "../oauth/protocol.ts";
 import { isDateText } from "../../market/calendar/dates.ts";
-import { cutText } from "../../outsideText.ts";
+import { cutText } from "../../ground/outsideText.ts";
 
 /** `symbols` may be the id of a watchlist: only the source knows. */
 export type QuoteRequest =

@@ -2,7 +2,7 @@
  * Reads a response document: whole, or not at all. One bad instrument costs itself alone; unknown extra
  * elements and another order are fine (design, section 8).
  */
-import { QuotekeeperError } from "../../errors.ts";
+import { QuotekeeperError } from "../../ground/errors.ts";
 import { MAX_ITEMS, type ReadDocument, type ReadItem, refused } from "../../quotes/document.ts";
 import { LEAF, LEAF_PATHS, LEAF_TREE, type LeafNode } from "./leaves.ts";
 import { readOrdinaryItem } from "./ordinaryItem.ts";
@@ -10,7 +10,7 @@ import { ABSENT_TEXTS } from "../../quotes/decimal.ts";
 import { isOption, readLeaves } from "./readInstrument.ts";
 import { decodeBody } from "../bodyText.ts";
 import { parseXml, trimXml, type XmlElement } from "../strictXml.ts";
-import { cutText } from "../../outsideText.ts";
+import { cutText } from "../../ground/outsideText.ts";
 
 const ROOT = "response";
 

@@ -3,7 +3,7 @@
  * "Resources and their fields". Together with `fields.ts` and `leaves.ts` this is the only place that
  * knows them.
  */
-import { remembered } from "../../remembered.ts";
+import { remembered } from "../../ground/remembered.ts";
 import { XMLBuilder } from "fast-xml-parser";
 import type {
   DividendData,

@@ -1,5 +1,5 @@
 /** The kind of one of Tradier's answers: by the fault in its body first, whatever the status, and then by the status. */
-import { cutText } from "../../outsideText.ts";
+import { cutText } from "../../ground/outsideText.ts";
 import { type Answer, type Failed, failed, type RawAnswer } from "../../quotes/answer.ts";
 import { failedStatus, readAnswer, START } from "../plainAnswer.ts";
 import { readTradier } from "./readTradier.ts";

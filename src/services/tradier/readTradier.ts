@@ -1,9 +1,9 @@
 /** Tradier's quotes in our words. What it writes for "nothing" becomes null here, each by a rule of its own. */
-import type { Instant } from "../../clock.ts";
+import type { Instant } from "../../ground/clock.ts";
 import { isDateText } from "../../market/calendar/dates.ts";
 import { isOccSymbolOf } from "../../market/occ.ts";
 import { archivedSymbol, withRoot } from "../../market/root.ts";
-import { cutText } from "../../outsideText.ts";
+import { cutText } from "../../ground/outsideText.ts";
 import { isZero } from "../../quotes/decimal.ts";
 import {
   type InstrumentQuote,

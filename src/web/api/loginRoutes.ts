@@ -1,9 +1,9 @@
 /** A person's login at the service of an account: the one thing that the dashboard does besides reading. */
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import type { Clock } from "../../clock.ts";
-import { type ErrorCode, QuotekeeperError } from "../../errors.ts";
-import type { Log } from "../../log.ts";
+import type { Clock } from "../../ground/clock.ts";
+import { type ErrorCode, QuotekeeperError } from "../../ground/errors.ts";
+import type { Log } from "../../ground/log.ts";
 import { problemOf } from "../live.ts";
 import type { ApiError, LoginBegun, LoginDone } from "./types.ts";
 

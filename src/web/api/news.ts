@@ -12,7 +12,7 @@ import {
   readLoadMark,
   textOfMark,
 } from "../../archive/ask/loadMark.ts";
-import type { Clock } from "../../clock.ts";
+import type { Clock } from "../../ground/clock.ts";
 import type { Get } from "./queryFields.ts";
 import { rememberAnswers } from "./rememberAnswers.ts";
 import type { News } from "./types.ts";

@@ -1,5 +1,5 @@
 /** Answers that take long are found out once for all who ask at about the same time. */
-import type { Clock } from "../../clock.ts";
+import type { Clock } from "../../ground/clock.ts";
 
 const MOST = 20;
 

@@ -1,7 +1,7 @@
 /** Which addresses are this machine's alone, and by which names and from which pages the dashboard may be asked. Pure. */
 import { isIP } from "node:net";
-import { QuotekeeperError } from "../../errors.ts";
-import { hostNameOf } from "../../httpHead.ts";
+import { QuotekeeperError } from "../../ground/errors.ts";
+import { hostNameOf } from "../../ground/httpHead.ts";
 
 /** Whether an address to listen on is reached from this machine alone. */
 function isLoopback(host: string): boolean {

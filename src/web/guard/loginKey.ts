@@ -5,9 +5,9 @@
 import { createHmac } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Clock } from "../../clock.ts";
-import type { Log } from "../../log.ts";
-import { readTextFileSync } from "../../plainFiles.ts";
+import type { Clock } from "../../ground/clock.ts";
+import type { Log } from "../../ground/log.ts";
+import { readTextFileSync } from "../../ground/plainFiles.ts";
 
 const FILE = "key";
 

@@ -4,7 +4,7 @@
  * when it has its turn, and nobody is held up by the wrong ones of another source.
  */
 import { isIPv6 } from "node:net";
-import type { Clock } from "../../clock.ts";
+import type { Clock } from "../../ground/clock.ts";
 
 /** Wrong tries of a source that are looked at at once. */
 const AT_ONCE = 10;

@@ -4,9 +4,9 @@
  */
 import type { FastifyInstance } from "fastify";
 import type pg from "pg";
-import type { Log } from "../../log.ts";
+import type { Log } from "../../ground/log.ts";
 import { currentVersion } from "../../archive/schema/migrations.ts";
-import { atMost, type Clock } from "../../clock.ts";
+import { atMost, type Clock } from "../../ground/clock.ts";
 import { rememberAnswers } from "../api/rememberAnswers.ts";
 
 export type Machines = {

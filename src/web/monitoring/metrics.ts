@@ -1,7 +1,7 @@
 /** The text of `/metrics`, in Prometheus' format: what the meter counted, and what is so at the moment. */
 import { collectDefaultMetrics, Counter, Gauge, Registry } from "prom-client";
 import type { LoadReport } from "../../archive/load/batch.ts";
-import { atMost, type Clock, dateOf, type Instant } from "../../clock.ts";
+import { atMost, type Clock, dateOf, type Instant } from "../../ground/clock.ts";
 import { rememberAnswers } from "../api/rememberAnswers.ts";
 import type { Live, StatusView } from "../api/types.ts";
 import { COUNTED_TABLES, labelNames, METRICS, type MetricName } from "./definitions.ts";

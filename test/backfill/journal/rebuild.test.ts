@@ -2,7 +2,7 @@
 import { expect, test } from "@jest/globals";
 import type pg from "pg";
 import { loadAll } from "../../../src/archive/load/loader.ts";
-import type { Instant } from "../../../src/clock.ts";
+import type { Instant } from "../../../src/ground/clock.ts";
 import type { JournalRecord } from "../../../src/journal/record.ts";
 import type { LedgerNote } from "../../../src/journal/ledger.ts";
 import { run } from "../../cli/edges.ts";

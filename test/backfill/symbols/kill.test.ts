@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, jest, test } from "@jest/globals";
-import { systemClock } from "../../../src/clock.ts";
+import { systemClock } from "../../../src/ground/clock.ts";
 import { compileProgram } from "../../support/compileProgram.ts";
 import { run } from "../../cli/edges.ts";
 import { startSimulatedService } from "../../support/simulatedService.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { runProgram } from "../../../src/cli/program.ts";
 import { openFetchQuotes } from "../../../src/collect/fetchQuotes.ts";
-import { createObserver } from "../../../src/clock.ts";
+import { createObserver } from "../../../src/ground/clock.ts";
 import { capturedEdges } from "../../cli/edges.ts";
 import { credentialsOf, writeAccounts } from "../../support/accounts.ts";
 import { createTestClock, type TestClock } from "../../support/clock.ts";

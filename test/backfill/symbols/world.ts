@@ -4,7 +4,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll } from "@jest/globals";
-import type { Clock } from "../../../src/clock.ts";
+import type { Clock } from "../../../src/ground/clock.ts";
 import { readSegment } from "../../../src/journal/reader.ts";
 import type { ResponseRecord } from "../../../src/journal/record.ts";
 import { listSegments } from "../../../src/journal/segments.ts";

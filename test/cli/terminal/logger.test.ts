@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "@jest/globals";
-import { systemClock } from "../../../src/clock.ts";
+import { systemClock } from "../../../src/ground/clock.ts";
 import { createLogger } from "../../../src/cli/terminal/logger.ts";
 
 async function logged(isTTY: boolean, env: Record<string, string> = {}): Promise<string> {

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import type { Sink } from "../../../src/run/edges.ts";
+import type { Sink } from "../../../src/ground/edges.ts";
 import { harmlessEdges } from "../../../src/cli/terminal/harmless.ts";
 import { StatusLine } from "../../../src/cli/terminal/statusLine.ts";
 import { createTestClock } from "../../support/clock.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "@jest/globals";
 import { statusLines } from "../../../src/cli/terminal/statusText.ts";
 import { widthOf } from "../../../src/cli/terminal/width.ts";
-import type { Line } from "../../../src/run/statusJson.ts";
+import type { Line } from "../../../src/status/statusJson.ts";
 
 const LONG = "postgresql.example.internal:5432/quotekeeper, TimescaleDB 2.24.1 Community, 日本 instruments";
 const LINES: Line[] = [

@@ -1,7 +1,7 @@
 /** A client of the fake that shares nothing with the program's own signing: `oauth-1.0a` as it is, and fetch. */
 import { createHmac } from "node:crypto";
 import OAuth from "oauth-1.0a";
-import type { Clock } from "../../../src/clock.ts";
+import type { Clock } from "../../../src/ground/clock.ts";
 import { CONSUMER, type FakeEtrade } from "./fake.ts";
 import type { Consumer } from "./sessions.ts";
 

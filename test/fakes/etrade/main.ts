@@ -6,7 +6,7 @@
  * move at night and on holidays too. `--fault`: a name of `FAULT_NAMES`, for each N-th call.
  */
 import { parseArgs } from "node:util";
-import { systemClock } from "../../../src/clock.ts";
+import { systemClock } from "../../../src/ground/clock.ts";
 import { alwaysOpen } from "../../../src/market/calendar/tradingCalendar.ts";
 import { createSimulatedMarket } from "../../../src/serve/simulated/market.ts";
 import { CONSUMER, startFakeEtrade } from "./fake.ts";

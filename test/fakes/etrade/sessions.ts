@@ -6,7 +6,7 @@
  * later login of its consumer key.
  */
 import { createHash } from "node:crypto";
-import type { Clock } from "../../../src/clock.ts";
+import type { Clock } from "../../../src/ground/clock.ts";
 import type { Credentials } from "../../../src/services/oauth/signature.ts";
 import { midnightAfter } from "./times.ts";
 

@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
-import type { Clock } from "../../../src/clock.ts";
+import type { Clock } from "../../../src/ground/clock.ts";
 import { createCalendar } from "../../../src/market/calendar/tradingCalendar.ts";
 import { DELAY_MS } from "../../../src/serve/source.ts";
 import { type FaultAnswer, faultOf, type FaultRule, SLOW_MS } from "../faultRules.ts";

@@ -6,7 +6,7 @@
  * each N-th call.
  */
 import { parseArgs } from "node:util";
-import { systemClock } from "../../../src/clock.ts";
+import { systemClock } from "../../../src/ground/clock.ts";
 import { alwaysOpen } from "../../../src/market/calendar/tradingCalendar.ts";
 import { createSimulatedMarket } from "../../../src/serve/simulated/market.ts";
 import { startFakeTradier, TOKENS } from "./fake.ts";

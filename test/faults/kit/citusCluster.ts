@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { createPool } from "../../../src/archive/connect/connect.ts";
-import { systemClock } from "../../../src/clock.ts";
+import { systemClock } from "../../../src/ground/clock.ts";
 import { citusNodes, joinCitus } from "../../support/postgres/citusNodes.ts";
 import { execute } from "../../support/postgres/server.ts";
 import { until } from "../../support/until.ts";

@@ -4,7 +4,7 @@
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { systemClock } from "../../../src/clock.ts";
+import { systemClock } from "../../../src/ground/clock.ts";
 import { parseRequest } from "../../../src/services/reference/parseRequest.ts";
 import { answerXml, equityXml, optionXml, type Texts } from "../../support/xml.ts";
 

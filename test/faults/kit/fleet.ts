@@ -1,7 +1,7 @@
 /** Several collectors of one archive: each a process with a data directory, a way to the database and a clock of its own. */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { systemClock } from "../../../src/clock.ts";
+import { systemClock } from "../../../src/ground/clock.ts";
 import { type CollectorProcess, startCollector } from "./collector.ts";
 import { pollOnce } from "./poll.ts";
 import { type Proxy, startProxy } from "./proxy.ts";

@@ -1,5 +1,5 @@
 /** When collectors ran, by the instants at which they were started and killed, and what that has slots missed for. */
-import { systemClock } from "../../../src/clock.ts";
+import { systemClock } from "../../../src/ground/clock.ts";
 import type { LedgerNote } from "../../../src/journal/ledger.ts";
 import { readSegment } from "../../../src/journal/reader.ts";
 import { listSegments } from "../../../src/journal/segments.ts";

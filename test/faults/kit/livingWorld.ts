@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
-import { systemClock } from "../../../src/clock.ts";
+import { systemClock } from "../../../src/ground/clock.ts";
 import { alwaysOpen } from "../../../src/market/calendar/tradingCalendar.ts";
 import { createSimulatedMarket } from "../../../src/serve/simulated/market.ts";
 import { CONSUMER, type FakeEtrade, startFakeEtrade } from "../../fakes/etrade/fake.ts";

@@ -1,6 +1,6 @@
 /** `quotekeeper poll` within this process, which costs a fraction of one of its own; without jest, as fault runs go. */
 import { runProgram } from "../../../src/cli/program.ts";
-import { processEdges, type Sink } from "../../../src/run/edges.ts";
+import { processEdges, type Sink } from "../../../src/ground/edges.ts";
 
 /** Polls an account once, so that its market is known. @throws when it does not bring a quote */
 export async function pollOnce(

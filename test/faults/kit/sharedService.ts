@@ -7,7 +7,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { request as ask } from "undici";
 import { COUNTING_RULES, type CountingRule, type RuleName } from "../../../bench/governor/service.ts";
-import { systemClock } from "../../../src/clock.ts";
+import { systemClock } from "../../../src/ground/clock.ts";
 import type { Credentials } from "../../../src/services/oauth/signature.ts";
 import { SERVICE_LIMITS } from "../../../src/serve/limits.ts";
 import { createQuoteService } from "../../../src/serve/quoteService.ts";

@@ -6,7 +6,7 @@ import type pg from "pg";
 import { createPool } from "../../../src/archive/connect/connect.ts";
 import { openEmbedded } from "../../../src/archive/embedded/embeddedServer.ts";
 import { migrate } from "../../../src/archive/schema/migrations.ts";
-import { systemClock, instantFromDate } from "../../../src/clock.ts";
+import { systemClock, instantFromDate } from "../../../src/ground/clock.ts";
 import type { Credentials } from "../../../src/services/oauth/signature.ts";
 import { Auditor } from "./audit.ts";
 import { type CollectorProcess, startCollector } from "./collector.ts";

@@ -4,7 +4,7 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { loadAll } from "../../../src/archive/load/loader.ts";
-import { systemClock } from "../../../src/clock.ts";
+import { systemClock } from "../../../src/ground/clock.ts";
 import { listSegments } from "../../../src/journal/segments.ts";
 import { until } from "../../support/until.ts";
 import { type Member, openFleetOf } from "../kit/fleet.ts";

@@ -1,6 +1,6 @@
 /** A fleet whose database is away, and whose collectors are then ended and started again, one after the other. */
 import { setTimeout as delay } from "node:timers/promises";
-import { systemClock } from "../../../src/clock.ts";
+import { systemClock } from "../../../src/ground/clock.ts";
 import type { SharedService } from "../kit/sharedService.ts";
 import type { World } from "../kit/world.ts";
 import { allCalled, beginFleet, concludeFleet, openedFleet, restartEach } from "./fleet.ts";

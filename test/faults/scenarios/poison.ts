@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type pg from "pg";
 import { loadAll } from "../../../src/archive/load/loader.ts";
-import { systemClock } from "../../../src/clock.ts";
+import { systemClock } from "../../../src/ground/clock.ts";
 import { answerRecord, appendAll, at } from "../../support/journal.ts";
 import { answerXml, equityXml } from "../../support/xml.ts";
 import type { Verdict } from "./verdict.ts";

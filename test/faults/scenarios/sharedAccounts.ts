@@ -8,7 +8,7 @@ import { wantAccount } from "../../../src/archive/ledger/accountRows.ts";
 import { readSegment } from "../../../src/journal/reader.ts";
 import { listSegments } from "../../../src/journal/segments.ts";
 import type { Credentials } from "../../../src/services/oauth/signature.ts";
-import { systemClock } from "../../../src/clock.ts";
+import { systemClock } from "../../../src/ground/clock.ts";
 import { accountYaml, credentialsOf, variableOf } from "../../support/accounts.ts";
 import { until } from "../../support/until.ts";
 import { pollOnce } from "../kit/poll.ts";

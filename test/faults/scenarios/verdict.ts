@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { loadAll } from "../../../src/archive/load/loader.ts";
-import { systemClock } from "../../../src/clock.ts";
+import { systemClock } from "../../../src/ground/clock.ts";
 import { auditLedger } from "../kit/ledgerAudit.ts";
 import { recount } from "../kit/recount.ts";
 import type { CollectorProcess } from "../kit/collector.ts";

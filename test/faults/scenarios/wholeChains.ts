@@ -1,6 +1,6 @@
 /** kill -9 of collectors of a living service's whole chains: beside the usual verdict a recount of what came of each slot, and why. */
 import { setTimeout as delay } from "node:timers/promises";
-import { systemClock } from "../../../src/clock.ts";
+import { systemClock } from "../../../src/ground/clock.ts";
 import type { FakeEtrade } from "../../fakes/etrade/fake.ts";
 import type { FakeTradier } from "../../fakes/tradier/fake.ts";
 import { until } from "../../support/until.ts";

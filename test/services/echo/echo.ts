@@ -3,7 +3,7 @@
  * `test/services/newService.test.ts` puts it into a copy of the program.
  */
 import { security } from "../../../src/market/instrument.ts";
-import { QuotekeeperError } from "../../../src/errors.ts";
+import { QuotekeeperError } from "../../../src/ground/errors.ts";
 import { type Answer, failed, type RawAnswer } from "../../../src/quotes/answer.ts";
 import { NO_QUOTE, type ReadItem, unknownQuote } from "../../../src/quotes/document.ts";
 import { NO_RATE_LIMIT } from "../../../src/quotes/rateLimit.ts";

@@ -7,7 +7,7 @@
 import Sequencer from "@jest/test-sequencer";
 
 /** The longest first. */
-const WAITING = ["faults/fleet.", "faults/collector.", "run/beside/collectors."];
+const WAITING = ["faults/fleet.", "faults/collector.", "collector/beside/collectors."];
 const AT_ONCE = 2;
 
 /** How many other files are done by then. */

@@ -8,7 +8,7 @@ import type { AddressInfo } from "node:net";
 import type pg from "pg";
 import { createPool } from "../../../src/archive/connect/connect.ts";
 import { migrate } from "../../../src/archive/schema/migrations.ts";
-import { systemClock, instantFromDate } from "../../../src/clock.ts";
+import { systemClock, instantFromDate } from "../../../src/ground/clock.ts";
 import { citusNodes, joinCitus } from "./citusNodes.ts";
 import { startTestServer, type TestServer } from "./server.ts";
 

@@ -6,7 +6,7 @@ import pg from "pg";
 import { OWNER, SUPERUSER } from "../../../src/archive/embedded/roles.ts";
 import { openEmbedded } from "../../../src/archive/embedded/embeddedServer.ts";
 import { READER } from "../../../src/archive/connect/fixedNames.ts";
-import { systemClock } from "../../../src/clock.ts";
+import { systemClock } from "../../../src/ground/clock.ts";
 
 /** A server that tests may make databases on. */
 export type TestServer = { url: string; close: () => Promise<void> };

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { Browser, Page } from "playwright-core";
 import { exchangeDate } from "../../../src/market/calendar/dates.ts";
-import { systemClock } from "../../../src/clock.ts";
+import { systemClock } from "../../../src/ground/clock.ts";
 import { freshDatabase, poolOn } from "../../support/database.ts";
 import { openDashboard } from "../dashboard.ts";
 import { busySources } from "./crowd.ts";

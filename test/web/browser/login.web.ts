@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { Browser, Page } from "playwright-core";
-import { systemClock } from "../../../src/clock.ts";
+import { systemClock } from "../../../src/ground/clock.ts";
 import { alwaysOpen } from "../../../src/market/calendar/tradingCalendar.ts";
 import { createSimulatedMarket } from "../../../src/serve/simulated/market.ts";
 import { CONSUMER, startFakeEtrade } from "../../fakes/etrade/fake.ts";

@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, expect, test } from "@jest/globals";
-import { systemClock } from "../../../src/clock.ts";
+import { systemClock } from "../../../src/ground/clock.ts";
 import { alwaysOpen } from "../../../src/market/calendar/tradingCalendar.ts";
 import { createSimulatedMarket } from "../../../src/serve/simulated/market.ts";
 import { startFakeTradier, TOKENS } from "../../fakes/tradier/fake.ts";

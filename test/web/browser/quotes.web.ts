@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { Browser, Page } from "playwright-core";
-import { systemClock } from "../../../src/clock.ts";
+import { systemClock } from "../../../src/ground/clock.ts";
 import { followOwnRows } from "../../support/archive.ts";
 import { freshDatabase, poolOn } from "../../support/database.ts";
 import { openDashboard } from "../dashboard.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, afterEach } from "@jest/globals";
 import type pg from "pg";
 import { type Browser, type BrowserContext, chromium, type Page, type Request } from "playwright-core";
-import { systemClock } from "../../../src/clock.ts";
+import { systemClock } from "../../../src/ground/clock.ts";
 import { compileProgram } from "../../support/compileProgram.ts";
 import { freshDatabase } from "../../support/database.ts";
 import { tempDir } from "../../support/tempDir.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { Registry } from "prom-client";
-import { meterNote } from "../../../src/run/metered.ts";
+import { meterNote } from "../../../src/collector/metered.ts";
 import type { ClockStep } from "../../../src/journal/ledger.ts";
 import { createMeter, type Meter } from "../../../src/web/monitoring/meter.ts";
 

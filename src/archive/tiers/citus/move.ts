@@ -1,7 +1,7 @@
 /** Moves an archive to Citus, and brings its functions and views to those for Citus. docs/decisions/citus.md */
 import { createHash } from "node:crypto";
 import type pg from "pg";
-import { QuotekeeperError } from "../../../errors.ts";
+import { QuotekeeperError } from "../../../ground/errors.ts";
 import { READER } from "../../connect/fixedNames.ts";
 import { type Queryable, transactionOn } from "../../connect/transaction.ts";
 import { citusTexts } from "./texts.ts";

@@ -1,6 +1,6 @@
 /** What stands on the axes of the instrument's chart: times, prices and volumes, each in one form, and none that is cut off. */
 import type { IChartApi, ISeriesApi, PriceFormat, SeriesType, Time } from "lightweight-charts";
-import { fixed } from "../../../figures.ts";
+import { fixed } from "../../../ground/figures.ts";
 
 /** Kinds of names on the time axis, as the library numbers them. */
 const OF_A_YEAR = 0;

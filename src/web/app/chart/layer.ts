@@ -13,7 +13,7 @@ import type {
 } from "lightweight-charts";
 import { isOfDates, WIDTH_MS } from "../../../archive/ask/widths.ts";
 import { type Drawing, numberOf } from "../lib/drawing.ts";
-import { price } from "../../../figures.ts";
+import { price } from "../../../ground/figures.ts";
 import { type ChartColors, FONT } from "./look.ts";
 
 /** Places farther apart than this many widths have no band between them. */

@@ -1,6 +1,6 @@
 /** What a chain's table shows of a contract: one of three sets of columns. Pure. */
 import type { Contract } from "../../../archive/ask/dashboardTypes.ts";
-import { fixed, NOTHING, thousands } from "../../../figures.ts";
+import { fixed, NOTHING, thousands } from "../../../ground/figures.ts";
 import { isVague, YEAR_DAYS } from "./curves.ts";
 
 type Text = (contract: Contract) => string;

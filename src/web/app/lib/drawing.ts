@@ -2,7 +2,7 @@
 import { isOfDates } from "../../../archive/ask/widths.ts";
 import type { Bar, BarsView, MissRow } from "../../../archive/ask/dashboardTypes.ts";
 import { type Slot, withGaps, type Hole, holesOf } from "./chartGaps.ts";
-import { direction, fixed, percent, price, pricePlaces, signed, thousands } from "../../../figures.ts";
+import { direction, fixed, percent, price, pricePlaces, signed, thousands } from "../../../ground/figures.ts";
 import { dayAndTime, span } from "./format.ts";
 import { reasonOf } from "./reasons.ts";
 

@@ -1,4 +1,4 @@
-/** Times and durations as the page shows them; times are the exchange's. Numbers are in src/figures.ts. Pure. */
+/** Times and durations as the page shows them; times are the exchange's. Numbers are in src/ground/figures.ts. Pure. */
 
 export const MINUTE_MS = 60_000;
 

@@ -1,6 +1,6 @@
 /** Cells of Coverage: what they hold, how they are coloured, and which rows are shown. Pure. */
 import type { CoverageRow, PackedCell } from "../../../archive/ask/dashboardTypes.ts";
-import { percent, thousands } from "../../../figures.ts";
+import { percent, thousands } from "../../../ground/figures.ts";
 
 export type HeatCell = { expected: number; stored: number; missed: number };
 

@@ -1,7 +1,7 @@
 /** The columns of the watch table, and which rows stand in it, in which order. Pure. */
 import type { QuoteColumn } from "../../api/quoteTable.ts";
 import type { QuoteRow } from "../../../archive/ask/dashboardTypes.ts";
-import { pricePlaces } from "../../../figures.ts";
+import { pricePlaces } from "../../../ground/figures.ts";
 
 export type WatchColumn = {
   key: string;

@@ -15,7 +15,7 @@ import {
   spoken,
 } from "../lib/drawing.ts";
 import { shownDark } from "../lib/theme.ts";
-import { counted, NOTHING, price, thousands } from "../../../figures.ts";
+import { counted, NOTHING, price, thousands } from "../../../ground/figures.ts";
 import { isOfDates } from "../../../archive/ask/widths.ts";
 import type { Bar } from "../../../archive/ask/dashboardTypes.ts";
 import { exchangeTime, ZONE_NAME } from "../lib/format.ts";

@@ -2,7 +2,7 @@
 import { computed } from "@preact/signals";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ChainKey, ChainView, TermPoint } from "../../../archive/ask/dashboardTypes.ts";
-import { counted, percent, price, thousands } from "../../../figures.ts";
+import { counted, percent, price, thousands } from "../../../ground/figures.ts";
 import { SET_NAMES, type SetName } from "../lib/chainColumns.ts";
 import { DAY_MS, dayAndTime, exchangeDateOf } from "../lib/format.ts";
 import { slim } from "../lib/narrow.ts";

@@ -1,6 +1,6 @@
 /** A chain's pictures: the smile of its expiration, and volatility at the money by expiration. */
 import type { Contract, TermPoint } from "../../../archive/ask/dashboardTypes.ts";
-import { percent, thousands } from "../../../figures.ts";
+import { percent, thousands } from "../../../ground/figures.ts";
 import { type Curve, smileCurves, termCurve, YEAR_DAYS } from "../lib/curves.ts";
 import type { Loaded } from "../lib/useApi.ts";
 import { CurveChart } from "./curveChart.tsx";

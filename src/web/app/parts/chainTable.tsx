@@ -1,6 +1,6 @@
 /** The table of a chain: calls on the left and puts on the right of each strike, or where it is narrow a row for each contract. */
 import type { ChainKey, ChainView, Contract } from "../../../archive/ask/dashboardTypes.ts";
-import { aligned, placesOf, price, pricePlaces } from "../../../figures.ts";
+import { aligned, placesOf, price, pricePlaces } from "../../../ground/figures.ts";
 import { type ChainColumn, columnsOf, type SetName } from "../lib/chainColumns.ts";
 import { isVague } from "../lib/curves.ts";
 import { dayAndTime } from "../lib/format.ts";

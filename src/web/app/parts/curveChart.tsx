@@ -1,6 +1,6 @@
 /** Curves with their bands over linear axes, and what is below the pointer, in words. */
 import { useState } from "preact/hooks";
-import { percent, thousands } from "../../../figures.ts";
+import { percent, thousands } from "../../../ground/figures.ts";
 import { type Axis, axisOf, type Curve, type CurvePoint, usualBand } from "../lib/curves.ts";
 import { Empty } from "./notes.tsx";
 

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import type { LiveProblem, StatusLine } from "../../api/types.ts";
 import { Code } from "./notes.tsx";
-import { thousands } from "../../../figures.ts";
+import { thousands } from "../../../ground/figures.ts";
 import { mayBeWell } from "../lib/store.ts";
 import { boxId } from "./verdict.tsx";
 

@@ -1,7 +1,7 @@
 /** Accounts and collectors, where there are several: who calls what, how much of each limit is used, and what changed hands. */
 import type { AccountsView, AccountView } from "../../../archive/ask/accountsTypes.ts";
 import type { CollectorRow } from "../../../archive/ledger/fleetTypes.ts";
-import { bytes, NOTHING, thousands } from "../../../figures.ts";
+import { bytes, NOTHING, thousands } from "../../../ground/figures.ts";
 import { dayAndTime, span, ZONE_NAME } from "../lib/format.ts";
 import { now } from "../lib/store.ts";
 import { Panel, UsedLine } from "./facts.tsx";

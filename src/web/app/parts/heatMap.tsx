@@ -1,7 +1,7 @@
 /** The map of Coverage: a table of sessions by instruments, of which the rows that are in sight are drawn. */
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { CoverageRow, CoverageView } from "../../../archive/ask/dashboardTypes.ts";
-import { thousands } from "../../../figures.ts";
+import { thousands } from "../../../ground/figures.ts";
 import { heatLevel, shortMissed, storedShare, sumOf, unpacked } from "../lib/heat.ts";
 import { setParameters } from "../lib/router.ts";
 import { Rows, slotOf, useRowWindow } from "../lib/rowWindow.ts";

@@ -1,6 +1,6 @@
 /** The jobs on Now: when each polls next, what that costs, and what is wrong with their files. */
 import type { BrokenFile, JobAsk, JobsView, NowView, PlanView } from "../../api/types.ts";
-import { chainsNotKnown, counted, thousands } from "../../../figures.ts";
+import { chainsNotKnown, counted, thousands } from "../../../ground/figures.ts";
 import { countdown, span } from "../lib/format.ts";
 import { nowMs } from "../lib/pageClock.ts";
 import { Panel } from "./facts.tsx";

@@ -5,7 +5,7 @@ import { seriesKey } from "../../api/quoteTable.ts";
 import type { QuoteRow } from "../../../archive/ask/dashboardTypes.ts";
 import { SourceTag } from "./notes.tsx";
 import { Still } from "./still.tsx";
-import { aligned, direction, fixed, price, pricePlaces, signed, thousands } from "../../../figures.ts";
+import { aligned, direction, fixed, price, pricePlaces, signed, thousands } from "../../../ground/figures.ts";
 import { changed } from "../lib/newest.ts";
 import { age } from "../lib/format.ts";
 import { nowMs } from "../lib/pageClock.ts";

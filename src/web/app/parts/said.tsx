@@ -1,6 +1,6 @@
 /** What a living service says of one quote: when bid and ask were made, open interest, and what it reckons of an option. */
 import type { QuoteRow } from "../../../archive/ask/dashboardTypes.ts";
-import { fixed, percent, thousands } from "../../../figures.ts";
+import { fixed, percent, thousands } from "../../../ground/figures.ts";
 import { age } from "../lib/format.ts";
 import { nowMs } from "../lib/pageClock.ts";
 import { Fact } from "./facts.tsx";

@@ -1,7 +1,7 @@
 /** The field in the bar on top of every view. It finds an instrument as one types, by symbol, contract or description. */
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import type { FoundInstruments } from "../../../archive/ask/dashboardTypes.ts";
-import { thousands } from "../../../figures.ts";
+import { thousands } from "../../../ground/figures.ts";
 import { ask } from "../lib/api.ts";
 import { href, path, setParameters, visit } from "../lib/router.ts";
 

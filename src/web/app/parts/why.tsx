@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { MissRow, SourceKind } from "../../../archive/ask/dashboardTypes.ts";
 import type { HeatCell } from "../lib/heat.ts";
-import { counted, thousands } from "../../../figures.ts";
+import { counted, thousands } from "../../../ground/figures.ts";
 import { exchangeTime, ZONE_NAME } from "../lib/format.ts";
 import { href, setParameters } from "../lib/router.ts";
 import { useNews } from "../lib/useApi.ts";

@@ -1,7 +1,7 @@
 /** An option chain, now or at a past instant: one expiration, or two side by side, and pictures of their volatilities. */
 import { useEffect } from "preact/hooks";
 import type { ChainKey, ChainView as Chain, TermPoint } from "../../../archive/ask/dashboardTypes.ts";
-import { counted, percent } from "../../../figures.ts";
+import { counted, percent } from "../../../ground/figures.ts";
 import { isVague } from "../lib/curves.ts";
 import { follow, narrow, slim } from "../lib/narrow.ts";
 import { parameter, path, setParameters } from "../lib/router.ts";

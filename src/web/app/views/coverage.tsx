@@ -5,7 +5,7 @@ import { HeatMap } from "../parts/heatMap.tsx";
 import { Await, Empty, OfOneSource, SourceTag } from "../parts/notes.tsx";
 import { SearchField, Segments } from "../parts/controls.tsx";
 import { Why } from "../parts/why.tsx";
-import { thousands } from "../../../figures.ts";
+import { thousands } from "../../../ground/figures.ts";
 import { DAY_MS, exchangeDateOf } from "../lib/format.ts";
 import { foundRows, unpacked } from "../lib/heat.ts";
 import { isMixed } from "../../api/quoteTable.ts";

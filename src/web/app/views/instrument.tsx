@@ -7,7 +7,7 @@ import type {
   MissedBars,
   QuoteRow,
 } from "../../../archive/ask/dashboardTypes.ts";
-import { direction, percent, price, pricePlaces, signed, thousands } from "../../../figures.ts";
+import { direction, percent, price, pricePlaces, signed, thousands } from "../../../ground/figures.ts";
 import { BarsChart, BarsTable } from "../parts/bars.tsx";
 import { ChartControls } from "../parts/chartControls.tsx";
 import { Select } from "../parts/controls.tsx";

@@ -1,7 +1,7 @@
 /** Now: whether all is well, what is collected, what it costs, what comes next, and what is missing. Red only when a person is needed. */
 import { useEffect } from "preact/hooks";
 import type { LiveBudget, NowView, StatusLine } from "../../api/types.ts";
-import { counted, price, thousands } from "../../../figures.ts";
+import { counted, price, thousands } from "../../../ground/figures.ts";
 import { age, exchangeMoment, MINUTE_MS, span } from "../lib/format.ts";
 import { nowMs } from "../lib/pageClock.ts";
 import { chartOf, href } from "../lib/router.ts";

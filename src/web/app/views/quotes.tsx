@@ -1,7 +1,7 @@
 /** Quotes: the newest ones of all instruments, live, sortable, searchable. What is chosen stands in the address. */
 import { useMemo } from "preact/hooks";
 import type { QuoteRow } from "../../../archive/ask/dashboardTypes.ts";
-import { thousands } from "../../../figures.ts";
+import { thousands } from "../../../ground/figures.ts";
 import { harmless } from "../../../read/formula.ts";
 import { csvName, csvText } from "../../api/csvText.ts";
 import { isMixed } from "../../api/quoteTable.ts";
