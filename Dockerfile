@@ -5,7 +5,7 @@ FROM ${NODE} AS build
 WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
-COPY tsconfig.json vite.config.js ./
+COPY tsconfig.json ./
 COPY bin ./bin
 COPY scripts ./scripts
 COPY src ./src

@@ -34,7 +34,7 @@ export async function build(root, { again }) {
     const program = await compile(root, draft);
     // Vite would write by itself, but a full disk is then an error without a code.
     const { output } = await vite.build({
-      configFile: join(root, "vite.config.js"),
+      configFile: join(root, "scripts", "vite.config.js"),
       build: { write: false },
     });
     cpSync(join(root, "src", "web", "app", "public"), join(draft, "dashboard"), { recursive: true });

@@ -124,7 +124,7 @@ async function callsAlone(
 ): Promise<CallAlone> {
   compiled ??= compiledAlone();
   const script = `
-    import { createObserver, systemClock as clock } from "${compiled}/dist/clock.js";
+    import { createObserver, systemClock as clock } from "${compiled}/dist/ground/clock.js";
     import { openFetchQuotes } from "${compiled}/dist/collect/fetchQuotes.js";
     import { REFERENCE as service } from "${compiled}/dist/services/reference/reference.js";
     const [baseUrl, secrets, call, times] = JSON.parse(process.argv[1]);

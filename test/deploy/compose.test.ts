@@ -35,9 +35,9 @@ type Compose = {
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const compose = yamlOf<Compose>("docker-compose.yml");
 const ACCOUNT_FILES = [
-  "docker-compose.account.yml",
-  "docker-compose.tradier.yml",
-  "docker-compose.etrade.yml",
+  "deploy/compose/account.yml",
+  "deploy/compose/tradier.yml",
+  "deploy/compose/etrade.yml",
 ];
 const accounts = ACCOUNT_FILES.map((path) => yamlOf<Compose>(path));
 
@@ -194,7 +194,7 @@ describe("the services", () => {
         httpHost: "0.0.0.0",
         dataDir: "/var/lib/quotekeeper",
         feed: { kind: "account" },
-        service: { name: /\.(tradier|etrade)\./.exec(path)?.[1] ?? "reference" },
+        service: { name: /(tradier|etrade)/.exec(path)?.[1] ?? "reference" },
       });
       for (const name of Object.keys(own).filter((one) => one.endsWith("_FILE")))
         expect(isSecret(name.replace(/_FILE$/, "") as (typeof VARIABLE_NAMES)[number])).toBe(true);

@@ -20,7 +20,6 @@ const PARTS = [
   "scripts",
   "src",
   "tsconfig.json",
-  "vite.config.js",
 ];
 
 export const trial: Trial = {

@@ -255,7 +255,7 @@ test("who only looks for a collector makes nothing, and finds none where none is
 function contenders(program: string, dataDir: string) {
   const script = `
     const { lockDataDir, thisProcess } = await import(${JSON.stringify(join(program, "dist/collector/beside/lock.js"))});
-    const { systemClock: clock } = await import(${JSON.stringify(join(program, "dist/clock.js"))});
+    const { systemClock: clock } = await import(${JSON.stringify(join(program, "dist/ground/clock.js"))});
     const { createInterface } = await import("node:readline");
     const self = await thisProcess();
     const contend = () => lockDataDir(${JSON.stringify(dataDir)}, { clock, self, warn: (message) => console.log(message) })
