@@ -5,6 +5,7 @@ import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "@jest/globals";
 import { emptyFeatures } from "../scripts/features.js";
+import { placesIn } from "../scripts/words.js";
 import { measureFeatures, measureRooms, type Rooms } from "../scripts/rooms.js";
 import { tempDir } from "./support/tempDir.ts";
 
@@ -174,6 +175,13 @@ test("every file that a comment of src/, test/, bench/ or scripts/ names is ther
 
   expect(named.length).toBeGreaterThan(60);
   expect(named.filter(({ path }) => !there.some((one) => one.endsWith(`/${path}`)))).toEqual([]);
+});
+
+test("scripts/words.js finds a sentence that readers stumbled over, with its line", () => {
+  expect(placesIn("/** The account that owns each instrument. */")).toEqual([]);
+  expect(placesIn("\n/** Whose each instrument is. */")).toEqual([
+    '2: "Whose each"; better: name the owner: the account that owns each instrument',
+  ]);
 });
 
 test("scripts/house.js measures a tree: its lines, long files, titles, exports, spreads, floors, circles, rooms and features", () => {

@@ -2,7 +2,7 @@
  * Which accounts take part, and the owner of each instrument: settled before each slot, and the same as long as nothing changes.
  *
  * An account is active -> refused, when it has been refused for `REFUSED_FOR_MS`, and active again with its first answer; or
- * drained, by the operator's word. One that is refused loses nothing meanwhile: who stands in for it asks again. Of one that waits for
+ * drained by the operator. One that is refused loses nothing meanwhile: who stands in for it asks again. Of one that waits for
  * a login the others have the share from the next slot on.
  *
  * Where several collectors share an archive, each calls some of the accounts, and all must come to the same shares: then
@@ -14,7 +14,7 @@ import { partition, type Partition, type Sharer, type Wanted } from "./partition
 /** What a job polls: its symbols with those whose price its chains need, and the contracts of today. */
 type Polled = { job: object; symbols: readonly string[]; contracts: readonly object[] };
 
-/** Whether an account is called: as always, not by the operator's word, or only to see whether it is refused still. */
+/** Whether an account is called: as always, not because the operator has drained it, or only to see whether it is still refused. */
 export type AccountState = "active" | "drained" | "refused";
 
 /** Which account asks for what bears a name in the ledger. */
@@ -144,7 +144,7 @@ export class Shares {
     return this.#parting.some(({ name }) => name === account);
   }
 
-  /** The accounts that are to make no calls, by the operator's word; from the next slot on. */
+  /** Accounts that the operator has drained: they make no calls from the next slot on. */
   drain(names: Iterable<string>): void {
     this.#drained = new Set(names);
   }

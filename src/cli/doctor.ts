@@ -109,7 +109,7 @@ async function probe(
   return { probed, ended: null };
 }
 
-/** What of a job makes one call. */
+/** The part of a job that makes one call. */
 function polledBy(call: QuoteCall): Partial<OnceJob> {
   if (call.form === "symbols") return { symbols: call.symbols };
   if (call.form === "watchlist") return { watchlist: call.watchlist };

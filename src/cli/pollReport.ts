@@ -130,7 +130,7 @@ export function unknownIn(answer: OnceAnswer): string[] {
   return matchedOf(answer)?.flatMap((match) => (match.fate === "unknown" ? [match.name] : [])) ?? [];
 }
 
-/** What of a stored quote could not be read: a line each. */
+/** The fields of a stored quote that could not be read, a line each. */
 function oddFieldsOf(match: Matched): string[] {
   if (match.fate !== "stored") return [];
   return match.oddFields.map(

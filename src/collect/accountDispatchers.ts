@@ -1,7 +1,7 @@
 /**
  * The dispatchers of the accounts that this collector calls, one each.
  *
- * A dispatcher is open -> leaving, when its account goes: it ends what it has under way, and adds to what is waited for -> gone.
+ * A dispatcher is open -> leaving, when its account goes: it finishes the calls in flight and takes no new ones -> gone.
  */
 import type { Sharer } from "../accounts/partition.ts";
 import type { AccountState, Shares } from "../accounts/shares.ts";

@@ -34,7 +34,7 @@ export type Once = {
   ownerOf: OwnerOf;
 };
 
-/** What of a due job says what is polled. */
+/** The part of a due job that says what to poll. */
 export type DuePart = Pick<DueJob, "job" | "symbols" | "contracts">;
 
 export type Want = Pick<DueJob, "slotAt" | "deadlineMs" | "closes"> & { job: string; priority: number };

@@ -45,7 +45,7 @@ export type BudgetPlan = {
   fitsEveryMs: number | null;
 };
 
-/** What of the service a plan hangs on: symbols in one call, and the limit of one more account there. */
+/** The part of the service that a plan depends on: symbols in one call, and the limit of one more account. */
 export type PlannedService = { batchSize: number; another: Omit<Sharer, "name"> };
 
 type AccountsPlan = {

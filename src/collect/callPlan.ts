@@ -23,7 +23,7 @@ export type PlannedCall = Urgency & {
   call: QuoteCall;
   /** Who wants each of its instruments, by the name that the ledger gives it. */
   wants: ReadonlyMap<string, readonly Want[]>;
-  /** Whose share it is; null: there is one account. */
+  /** The account that the share belongs to; null: there is one account. */
   account: string | null;
   jobs: string[];
   /** The newest of the slots it serves. */
@@ -73,7 +73,7 @@ export function planOnce(due: DueJob, once: Once, options: PlanOptions): Planned
   return planCalls([due], { ...options, ownerOf, isCalled: () => true }).map((call) => ({ ...call, once }));
 }
 
-/** What of a call its answer stores, as the ledger names it; a watchlist or a whole chain is stored when anything of it is. */
+/** The names that an answer stores, as the ledger has them; a watchlist or a whole chain is stored when anything of it is. */
 export function storedNames(call: QuoteCall, matched: readonly Matched[]): string[] {
   const stored = matched.flatMap((match) => (match.fate === "stored" ? [match.name] : []));
   return askedInstruments(call) !== null || stored.length === 0 ? stored : namesOf(call);

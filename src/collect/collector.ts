@@ -35,7 +35,7 @@ export type CollectorOptions = Pick<DispatcherOptions, "clock" | "log"> & {
   accounts: readonly CalledAccount[];
   /** How long lists of the service may be. */
   batch: Batch;
-  /** Whose of the accounts each instrument is; undefined: there is one. */
+  /** Says which account owns an instrument; undefined: one account owns all. */
   shares?: Shares;
   jobs: readonly Job[];
   /** Says when sessions are open: the exchange's, or one that always is. */
@@ -326,7 +326,7 @@ export class Collector {
     for (const dispatcher of this.#dispatchers.called) dispatcher.budget.listen();
   }
 
-  /** The accounts that are to make no calls, by the operator's word: from the next slot on. */
+  /** Drains these accounts: they make no calls from the next slot on. */
   drain(names: readonly string[]): void {
     this.#options.shares?.drain(names);
   }

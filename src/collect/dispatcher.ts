@@ -47,7 +47,7 @@ export type DispatcherOptions = BudgetOptions & {
   onHeld?: (forMs: number) => void;
   /** Whether the account has a session, where its service wants a login. Default: it wants none. */
   hasSession?: () => boolean;
-  /** Whether the program could not ask in a part of a slot's time. Default: it could in all of it. */
+  /** Whether the program was unable to send for part of a slot. Default: never. */
   isCutShort?: (want: Want, account: string | null) => boolean;
 };
 

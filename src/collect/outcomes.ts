@@ -48,7 +48,7 @@ type OutcomesOptions = {
   removeWaiting: () => PlannedCall[];
   /** When instruments were last asked and answered by the runs before, epoch ms UTC. */
   lastSeenMs: ReadonlyMap<string, number>;
-  /** Whose each instrument is; undefined: there is one account. */
+  /** The account that owns each instrument; undefined: there is one account. */
   ownerOf: OwnerOf | undefined;
   isCalled: (account: string) => boolean;
 };

@@ -33,8 +33,7 @@ export class Planner {
   }
 
   /**
-   * Opens the slots of what is due, those of one agreement before any call is planned: what is asked for is in the ledger by
-   * then.
+   * Opens all slots of one agreement before any call is planned, so that the slot of every call is in the ledger first.
    * A step ends where so much has been done that whatever has arrived is to have its turn.
    */
   *poll(due: readonly SlotOfJob[]): Iterable<void> {

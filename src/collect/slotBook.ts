@@ -20,11 +20,11 @@ export type Slot = { job: string; slotAt: Instant };
 
 /** A slot that begins, or an account's share of one. */
 type BeginningSlot = Slot & {
-  /** Whose share it is. */
+  /** The account that the share belongs to. */
   account?: string;
   /** When it is over, epoch ms UTC; Infinity: it is a one-off job's, and is over when all of it is settled. */
   deadlineMs: number;
-  /** Overrides whose each name is, for a one-off job: all its shares are this collector's. */
+  /** The account that owns each name, for a one-off job: all its shares are this collector's. */
   ownerOf?: OwnerOf | undefined;
   /** Whether it wants delayed quotes. */
   delayed: boolean;
@@ -39,7 +39,7 @@ type OpenSlot = { slot: BeginningSlot; entry: SlotEntry; unsettled: Map<string, 
 /** A share that was settled with misses, and the names of these. */
 type MissedShare = { slot: BeginningSlot; entry: Omit<SlotEntry, "due" | "misses">; names: Set<string> };
 
-/** Whose each instrument is, where there are several accounts. */
+/** The account that owns each instrument, where there are several. */
 type Owners = {
   ownerOf: OwnerOf;
   /** Whether this collector calls an account: the shares of others are theirs to account for. */
@@ -95,7 +95,7 @@ export class SlotBook {
 
   /**
    * Whether so much of an open share's time was lost that what does not fit into the rest is no failure of the budget: the
-   * program started, took the account over or was stopped in the midst of the slot.
+   * program started, took the account over or was stopped within the slot.
    */
   isCutShort(slot: Slot, account: string): boolean {
     const share = this.#open.get(slotKey(slot))?.get(account)?.slot;

@@ -109,8 +109,8 @@ export class AccountsCalled {
   }
 
   /**
-   * Goes on with these accounts. Of those that are called, one that is as before is not touched; one that has changed comes
-   * anew with what is noted of its calls; one that is gone is called until its lease is given back.
+   * Goes on with these accounts. Unchanged accounts keep running. A changed one is reopened with its noted calls. A removed one is
+   * called until its lease is released.
    *
    * @throws what keeps a changed one from being opened: then those before go on, all of them
    */
@@ -174,7 +174,7 @@ export function accountSharer({ name, limit, limitWindowMs }: Account): Sharer {
   return sharerOf({ name, governor: { limit, windowMs: limitWindowMs } });
 }
 
-/** What of the accounts' service a plan hangs on. */
+/** The part of the service that a plan depends on. */
 export function plannedService(accounts: readonly Account[]): PlannedService {
   const service = serviceOf(accounts);
   const { calls, windowMs } = limitAt(service, marketOf(accounts).address);

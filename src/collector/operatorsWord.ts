@@ -1,6 +1,6 @@
 /**
- * What the operator wants of each account: it stands in the database, is done by the collector, and what is so is told there. And
- * what the operator says of single days of the calendar, which the database is told.
+ * Applies the operator's wishes from the database, and writes the resulting state of each account back. Days of the calendar that
+ * the operator's file changes are written there too.
  */
 import { join, resolve } from "node:path";
 import type pg from "pg";
@@ -55,7 +55,7 @@ export async function followOperator(told: Told): Promise<() => void> {
     if (wanted.join() !== drained.join()) {
       drained = wanted;
       collector.drain(wanted);
-      log.info({ drained: wanted }, "the operator's word on the accounts holds from the next slot on");
+      log.info({ drained: wanted }, "other accounts are drained from the next slot on");
       await keepDrained(told.dataDir, wanted);
     }
     const { accounts: states } = collector.status();

@@ -25,7 +25,7 @@ export type AccountStations = Pick<OpenFeed, "fetchQuotes" | "sourceOf"> & {
 export type Stations = {
   dir: string;
   journal: Journal;
-  /** Opens those of an account. They are to be closed before these. */
+  /** Opens an account's stations; close them before these. */
   open: (account: Account) => Promise<AccountStations>;
   /** Says which number no other collector of the database has: receive times bear it from then on. */
   useNumber: (number: number) => void;
@@ -42,7 +42,7 @@ type StationsOptions = {
   upkeep?: boolean;
   /** The file system that the journal is written to. Default: the machine's own. */
   journalFs?: JournalFs | undefined;
-  /** Told of the journal's troubles (`error`), and once when calls cannot be noted (`warn`). */
+  /** Gets the journal's troubles (`error`), and one message when calls cannot be noted (`warn`). */
   tell: (level: "error" | "warn", message: string) => void;
 };
 

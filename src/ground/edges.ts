@@ -13,7 +13,7 @@ export type Sink = {
   columns: number;
   /** Height in lines; absent where no terminal is. */
   rows?: number | undefined;
-  /** Resolves when what was written has left the process, as far as it goes: whoever writes much does not pile it up. */
+  /** Resolves once the output is flushed: await it between large writes. */
   drained?: () => Promise<void>;
   /** Calls back whenever the terminal has got another size. Returns how to stop listening. */
   onResize?: (callback: () => void) => () => void;
@@ -52,7 +52,7 @@ export type Edges = {
 /** What `onInterrupt` is told when nobody reads the results any more. */
 export const READER_GONE = "SIGPIPE";
 
-/** Thrown by a command that was ended in its midst, after it has closed what it had opened. */
+/** Thrown by a command that was interrupted, after it has closed what it had opened. */
 export class Interrupted extends Error {
   override readonly name = "Interrupted";
 }

@@ -15,7 +15,7 @@ const SAME_SIGNAL_MS = 1_000;
 /** How often it looks whether its parent is still there. */
 const LOOK_EVERY_MS = 1_000;
 
-/** What of the process it touches. */
+/** The part of the process that it uses. */
 type Signals = {
   on: (signal: NodeJS.Signals, listener: (signal: NodeJS.Signals) => void) => void;
   off: (signal: NodeJS.Signals, listener: (signal: NodeJS.Signals) => void) => void;

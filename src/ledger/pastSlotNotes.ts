@@ -31,7 +31,7 @@ export type Gap = Polled<ScheduledJob> & {
   startedAt: Date;
   /** An earlier start, of a run that was killed before it had accounted for what lies before it. */
   since?: Date;
-  /** What is due of a job in an account's share now; default: of what it never had a share of it has none. */
+  /** An account's share of a job now; default: an account without an earlier share has none. */
   shareOf?: Collector["shareOf"];
 };
 
@@ -146,7 +146,7 @@ function withoutOthers(
 
 /**
  * Notes for the shares of slots that other runs have opened and never settled, as they were killed: what was asked for
- * within them and answered is stored. A slot that lasts yet is whose job it is now. One that begins in what is the future now,
+ * within them and answered is stored. A slot that has not ended is left to its present owner. One that begins in what is the future now,
  * because the clock was set back, is settled with what it has: when its time comes again, it is polled again.
  *
  * @param polled.run this run, whose own slots it settles itself
@@ -172,7 +172,7 @@ export async function accountForLeftOpen(
 
 /**
  * Notes for the shares of slots of any account that were settled before answers to them came from a journal that was late:
- * what was down, or an account that was taken over in the midst of the slot, has what was asked for within it, as if it had
+ * what was down, or an account that was taken over within the slot, has what was asked for within it, as if it had
  * been loaded in time.
  */
 export async function accountForLate(

@@ -166,7 +166,7 @@ type Known = {
   market: PolledMarket | null;
 };
 
-/** What of a wrong file is checked all the same. */
+/** The fields that are checked even in a wrong file. */
 const looseSchema = z
   .object({
     name: plainName.optional().catch(undefined),

@@ -17,7 +17,7 @@ export type SlotEnd = { deadlineMs: number; closes: boolean };
 
 export const LONGEST_SLOT_MS = 86_400_000;
 
-/** What of the calendar bounds the slots of a trading day from `fromMs` on, epoch ms UTC; Infinity: nothing does. */
+/** The times of the calendar that end slots of a trading day from `fromMs` on, epoch ms UTC; Infinity: none does. */
 type Bounds = { fromMs: number; closesMs: number; dayEndsMs: number };
 
 /**

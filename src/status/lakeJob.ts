@@ -31,7 +31,7 @@ const stateSchema = z.strictObject({
 
 export type LakeState = z.infer<typeof stateSchema>;
 
-/** What of a run's output counts; the rest is for people. */
+/** The part of a run's output that is read; the rest is for people. */
 const reported = z.object({
   through: z.iso.date().nullable(),
   kept: z.array(z.iso.date()),
@@ -137,7 +137,7 @@ export function lakeLine(state: LakeState | null, sight: LakeSight): Line {
   const { failed = null, kept = [] } = state ?? {};
   if (sight.fault !== null) return line("attention", sight.fault);
   if (failed)
-    return line("attention", `${failed.message} So it is since ${inNewYork(new Date(failed.since))}.`);
+    return line("attention", `${failed.message} Failing since ${inNewYork(new Date(failed.since))}.`);
   if (kept.length > 0)
     return line(
       "attention",

@@ -5,7 +5,7 @@ import { LeftOut, type Trial } from "./trial.ts";
 
 export const trial: Trial = {
   name: "killedInitdb",
-  title: "A kill -9 in the midst of the first initdb, then an ordinary start.",
+  title: "A kill -9 during the first initdb, then an ordinary start.",
   run: async ({ dir, say }) => {
     if (!existsSync("/proc/self/task")) throw new LeftOut("only Linux tells whose child a process is");
     const dataDir = join(dir, "data");

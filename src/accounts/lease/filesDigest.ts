@@ -29,7 +29,7 @@ export function filesSaid({
   return { digest: digestOf(files), files, accounts: accounts.map(({ name }) => ({ name })) };
 }
 
-/** What of the files is not the same, in words. */
+/** The files that differ, in words. */
 export function whatDiffers(mine: FilesDigest, theirs: FilesDigest): string {
   const parts = [
     ...differing("the job", mine.jobs, theirs.jobs),

@@ -1,5 +1,5 @@
 /**
- * What of the journal the archive has loaded, as a mark that a page gives back with its next question. So a page learns of rows by
+ * How much of the journal the archive has loaded, as a mark that a page gives back with its next question. So a page learns of rows by
  * when they were loaded, and not by when they were observed: of a backlog that comes late, and of another collector's too.
  */
 import type { Queryable } from "../connect/transaction.ts";

@@ -69,7 +69,7 @@ export async function wantAccount(
   });
 }
 
-/** The state of an account: the operator's word counts at once, else what its collector said last. */
+/** The state of an account: what the operator wants counts at once, else what its collector said last. */
 export function accountState(row: AccountRow | undefined): "active" | "drained" | "refused" {
   if (row?.wanted === "drained") return "drained";
   return row?.state === "refused" ? "refused" : "active";

@@ -77,7 +77,7 @@ class LedgerRows {
       const { job, slotAt, endsAt, run } = note;
       for (const share of sharesIn(note)) {
         const key = { job, slotAt, sourceId, accountId: await this.#accountOf(share) };
-        // All that was due in it has become another account's: nothing of it will be settled.
+        // Everything due in this share has moved to another account: nothing here will be settled.
         if (share.due.length === 0) await this.#closing.execute({ ...key, run });
         else {
           const dueSetId = await this.#dueSetOf(share.due);

@@ -35,7 +35,7 @@ type WantedQuotes = {
 };
 
 /**
- * Which of the instruments have a quote that was asked for within each window: what a slot that was interrupted has.
+ * Which of the instruments have a quote that was asked for within each window: the quotes that an interrupted slot already holds.
  * Windows without any are left out. Whoever asked, it is stored, for an instrument may have moved to another account
  * meanwhile; a watchlist is its account's own, and another's of that name is not it.
  *

@@ -33,7 +33,7 @@ export function openReaders(): Readers {
   return { read: reader.read, close: () => Promise.all(threads.map((thread) => thread.terminate())) };
 }
 
-/** What of a thread, or of a port to one, is used. */
+/** The part of a thread, or of a port to one, that is used. */
 type Port = {
   postMessage: (message: unknown, transfer: ArrayBuffer[]) => void;
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- as Node declares it of all that emit events

@@ -51,9 +51,9 @@ export async function storeUnits(client: pg.ClientBase, units: readonly PlacedUn
 }
 
 /**
- * Rows later than all of their bar's are added to it when it is made, which is what collecting does. Rows among or before them may
- * have been in it once and lost since: it is made of all rows again. Series that are one instrument are one bar. In the order of the key, so that two loaders do not wait for
- * each other in a circle.
+ * Newer rows extend a bar, as they do while collecting. Older rows make the bar be rebuilt from all rows, because they may have been
+ * in it once and lost since. Series of one instrument share a bar. Rows are noted in the order of the key, so that two loaders do not
+ * wait for each other in a circle.
  */
 const NOTE_TOUCHED = `
   with noted as (

@@ -6,7 +6,7 @@ import { thousands } from "../../ground/figures.ts";
 
 const count = z.int().nonnegative();
 
-/** Counts of one backfill, over all its runs when it was ended in its midst: `read = stored + repeated + deadLettered`. */
+/** Counts of one backfill, over all its runs when it was interrupted: `read = stored + repeated + deadLettered`. */
 export const backfillReport = z.strictObject({
   answers: count,
   newAnswers: count,

@@ -29,7 +29,7 @@ export async function removeAnswers(client: pg.ClientBase, answers: readonly Ans
   );
   const numbers = new Map(sources.rows.map((source) => [sourceText(source), source.id]));
   const there = answers.filter(({ record }) => numbers.has(sourceText(record.source)));
-  // Asked while the answers are still there: what a newer import has replaced is that one's.
+  // Read before the answers are deleted: rows that a newer import has replaced belong to that import.
   const units = await unitsInForce(client, there, (source) => numbers.get(sourceText(source)) ?? 0);
   await client.query(
     `with given as (

@@ -27,7 +27,7 @@ import { settleTier, type StorageWishes } from "../tiers/settleTier.ts";
 type MigrationReport = {
   version: number;
   applied: string[];
-  /** What of the archive a command puts right, and no migration can; null: nothing. */
+  /** What a command has to put right in the archive, because no migration can; null: nothing. */
   toRebuild: string | null;
   /** What a person should see to, and how: tools without the role `quotekeeper_reader`, a schema that strangers use too. */
   warnings: string[];

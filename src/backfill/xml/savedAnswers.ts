@@ -105,7 +105,7 @@ class Search {
 /** What is kept of a file that is no answer, in characters: enough to see what it is, and not somebody's secrets. */
 const KEPT_CHARACTERS = 200;
 
-/** An answer whole, whatever is wrong inside of it; of anything else its beginning. */
+/** A whole answer, valid or not; of other content the first bytes. */
 function kept(bytes: Buffer): Buffer {
   const start = bytes.subarray(0, 4_096).toString("utf8");
   if (/^\u{feff}?\s*(<\?xml[^>]*>\s*)?(<!--[^]*?-->\s*)*<response[\s/>]/u.test(start)) return bytes;

@@ -102,7 +102,7 @@ async function inTime<Answer>(work: Promise<Answer>): Promise<Answer> {
   } finally {
     done.abort();
     silence.catch(() => undefined);
-    // What comes too late is nobody's any more.
+    // Nobody waits for an answer that comes too late.
     work.catch(() => undefined);
   }
 }

@@ -62,7 +62,7 @@ export type LiveBudget = {
 /** An account that the running collector calls. */
 export type LiveAccount = LiveBudget & {
   name: string;
-  /** `drained`: by the operator's word it makes no calls; `refused`: the service does not take its credentials. */
+  /** `drained`: the operator wants it to make no calls; `refused`: the service does not take its credentials. */
   state: "active" | "drained" | "refused";
   /** What came of its last call; null: quotes. */
   problem: Problem | null;

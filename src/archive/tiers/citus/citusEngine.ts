@@ -56,7 +56,7 @@ const LOOK_AGAIN_S = 0.01;
 
 /**
  * Resolves when all that was committed at the call can be seen on every node. There is no common snapshot: whoever has read a
- * position may find rows before it missing for a moment. Who draws conclusions from both reads the position, waits, then reads rows.
+ * position may find rows before it missing for a moment. Code that compares both reads the position, waits, then reads the rows.
  *
  * @throws the database's errors; 08006 when a worker cannot be asked
  */

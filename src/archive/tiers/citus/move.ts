@@ -17,7 +17,7 @@ const TABLES = [...DISTRIBUTED, ...COPIED];
 /** Those of them whose rows the database numbers. Citus has no identity columns of 32 bits. */
 const NUMBERED = ["sources", "instruments"];
 
-/** As many as 1, 2, 3, 4, 6 or 12 workers share evenly. Each is a table of its own for each month, and a part of every question. */
+/** 12 shards divide evenly among 1, 2, 3, 4, 6 or 12 workers. Each adds a table a month, and a part to every question. */
 const SHARDS = 12;
 
 /** Functions that questions call on the workers. */

@@ -19,8 +19,8 @@ type GapOptions = { interval: Interval; sessions: readonly SessionView[]; nowMs:
 
 /**
  * The bars with empty places between them. Within one part of one day, from its first bar to its last; in the regular session, from
- * the open to the close as far as it has come; all of a session without a bar. What is usual is learnt from the bars, so that a job of
- * every five minutes has no gaps in bars of one.
+ * the open to the close as far as it has come; all of a session without a bar. The usual spacing is learnt from the
+ * bars: a job of every five minutes has no gaps in bars of one.
  *
  * @param bars ascending
  */

@@ -57,7 +57,7 @@ export function setParameters(changes: Record<string, string>, { step = true } =
   go(to, { replace: !step });
 }
 
-/** Goes to another view. Who reads with the ears, or with the keys, goes on at its heading. */
+/** Goes to another view. Users of a screen reader or of the keyboard continue at its heading. */
 export function visit(to: string): void {
   go(to);
   // A view that is still being read has no heading yet.
