@@ -131,7 +131,7 @@ function isPrivatePath(specifier) {
   });
 }
 
-/** The rooms from the ground up, and what each imports besides itself: never a room that stands above it. */
+/** The rooms from the ground up, and what each imports besides itself: rooms that are listed before it. */
 const MAY_IMPORT = {
   ground: [],
   market: [],
@@ -241,7 +241,7 @@ const zones = [
     target: `./src/${room}`,
     from: "./src",
     except: [...new Set([room, ...others, "ground"])].map((path) => `./${path}`),
-    message: `${room}/ imports only what stands below it: see MAY_IMPORT in eslint.config.js and CONTRIBUTING.md.`,
+    message: `${room}/ imports only rooms that are listed before it: see MAY_IMPORT in eslint.config.js and CONTRIBUTING.md.`,
   })),
   ...Object.entries(ARCHIVE_MAY_IMPORT).map(([room, others]) => ({
     target: `./src/archive/${room}`,
