@@ -146,11 +146,33 @@ function describeIssue({ path, message }: z.core.$ZodIssue, settings: Settings):
   return `${name}${shown}: ${message}`;
 }
 
+/** `QUOTEKEEPER_LOG_LEVEL` as `logLevel`. */
+type SettingName<Variable> = Variable extends `QUOTEKEEPER_${infer Words}` ? CamelCase<Words> : never;
+type CamelCase<Words extends string> = Words extends `${infer First}_${infer Rest}`
+  ? `${Lowercase<First>}${Capitalize<CamelCase<Rest>>}`
+  : Lowercase<Words>;
+
+/** The program's own settings, as the schema gives them. */
+type OwnSettings = { [Variable in keyof Environment as SettingName<Variable>]: Environment[Variable] };
+
+function ownSettings(values: Environment): OwnSettings {
+  const own = Object.entries(values).flatMap(([variable, value]) => {
+    const [prefix, ...words] = variable.toLowerCase().split("_");
+    const name = words.map((word, place) =>
+      place === 0 ? word : word.charAt(0).toUpperCase() + word.slice(1),
+    );
+    return prefix === "quotekeeper" ? [[name.join(""), value]] : [];
+  });
+  return Object.fromEntries(own) as OwnSettings;
+}
+
 function toConfig(values: Environment, { sslMode, ...given }: Given) {
+  const { journalMaxMb, ...settings } = ownSettings(values);
   const service = knownService(values.QUOTES_SERVICE);
   const feed = toFeed(values, service);
   const limit = limitAt(service, feed.kind === "account" ? feed.baseUrl : null);
   return Object.freeze({
+    ...settings,
     /** Null: the embedded database. */
     databaseUrl: values.DATABASE_URL === undefined ? null : withSslMode(values.DATABASE_URL, sslMode),
     /** The login of readers; undefined: `databaseUrl`. */
@@ -162,34 +184,10 @@ function toConfig(values: Environment, { sslMode, ...given }: Given) {
     limit: values.QUOTES_LIMIT ?? limit.calls,
     ...given,
     limitWindowMs: values.QUOTES_LIMIT_WINDOW_MS ?? limit.windowMs,
-    simulatedAccounts: values.QUOTEKEEPER_SIMULATED_ACCOUNTS,
-    dataDir: values.QUOTEKEEPER_DATA_DIR,
-    jobsDir: values.QUOTEKEEPER_JOBS_DIR,
-    /** A second place for secrets that `accounts.yaml` names. */
-    secretsDir: values.QUOTEKEEPER_SECRETS_DIR,
-    httpHost: values.QUOTEKEEPER_HTTP_HOST,
-    httpPort: values.QUOTEKEEPER_HTTP_PORT,
-    webToken: values.QUOTEKEEPER_WEB_TOKEN,
-    /** Names of the dashboard besides this machine's own, in lower case. */
-    webHosts: values.QUOTEKEEPER_WEB_HOSTS ?? [],
-    webProxies: values.QUOTEKEEPER_WEB_PROXIES ?? [],
-    /** The data provider's line below every view. */
-    attribution: values.QUOTEKEEPER_ATTRIBUTION,
-    logLevel: values.QUOTEKEEPER_LOG_LEVEL,
-    /** What is asked with a GET while all is well, and while it is not; undefined: nothing. */
-    heartbeatUrl: values.QUOTEKEEPER_HEARTBEAT_URL,
-    heartbeatFailUrl: values.QUOTEKEEPER_HEARTBEAT_FAIL_URL,
-    /** Seals the keys of `serve`; undefined: a file of the data directory does. */
+    webHosts: settings.webHosts ?? [],
+    webProxies: settings.webProxies ?? [],
     /** Undefined: no cap. */
-    journalMaxBytes:
-      values.QUOTEKEEPER_JOURNAL_MAX_MB === undefined
-        ? undefined
-        : values.QUOTEKEEPER_JOURNAL_MAX_MB * BYTES_PER_MB,
-    journalReaders: values.QUOTEKEEPER_JOURNAL_READERS,
-    /** Undefined: nothing is ever dropped. */
-    retentionDays: values.QUOTEKEEPER_RETENTION_DAYS,
-    lakeDir: values.QUOTEKEEPER_LAKE_DIR,
-    lakeHotDays: values.QUOTEKEEPER_LAKE_HOT_DAYS,
+    journalMaxBytes: journalMaxMb === undefined ? undefined : journalMaxMb * BYTES_PER_MB,
   });
 }
 

@@ -1,0 +1,2 @@
+/** See words.js. */
+export declare function placesIn(text: string): string[];
