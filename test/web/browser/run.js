@@ -26,7 +26,7 @@ const run = (...args) =>
     env: { ...process.env, CHROMIUM: chromium },
   }).status ?? 1;
 
-const built = run("node_modules/vite/bin/vite.js", "build");
+const built = run("node_modules/vite/bin/vite.js", "build", "--config", "scripts/vite.config.js");
 process.exitCode =
   built ||
   run(
