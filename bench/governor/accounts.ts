@@ -2,7 +2,7 @@
  * Several accounts, each with a governor of its own at a service of its own. The jobs are saturated: what is due at each
  * minute just fills the limits of all accounts together, so each must be given just as much as it may call.
  */
-import { type Partition, partition, type Wanted } from "../../src/accounts/partition.ts";
+import { type Partition, partition, type JobWants } from "../../src/accounts/partition.ts";
 import { cellsOf } from "./matrix.ts";
 import { runOurs } from "./ours.ts";
 import { COUNTING_RULES, type RuleName } from "./service.ts";
@@ -76,11 +76,11 @@ function spread(count: number): number[] {
   }));
   const listCount = (LIMIT / 3) * count;
   const job = { priority: 0, delayed: false, account: null, watchlist: null };
-  const equities: Wanted = {
+  const equities: JobWants = {
     ...{ ...job, job: "equities", contracts: [] },
     symbols: Array.from({ length: listCount * BATCH_SIZE }, (_, index) => `S${index}`),
   };
-  const options: Wanted = {
+  const options: JobWants = {
     ...{ ...job, job: "options", symbols: [] },
     contracts: Array.from({ length: LIMIT * count - listCount }, (_, index) => `S:2026-12-18:CALL:${index}`),
   };

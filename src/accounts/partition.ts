@@ -14,7 +14,7 @@ export type Sharer = {
 };
 
 /** What a job wants; names are as the ledger has them. */
-export type Wanted = {
+export type JobWants = {
   job: string;
   priority: number;
   delayed: boolean;
@@ -47,7 +47,7 @@ const BLOCK_SIZE = 100;
  * @param wanted each job once
  */
 export function partition(
-  wanted: readonly Wanted[],
+  wanted: readonly JobWants[],
   accounts: readonly Sharer[],
   blockSize = BLOCK_SIZE,
 ): Partition {
@@ -95,11 +95,16 @@ type Unit = { key: string; names: readonly string[] };
 type Group = { units: Unit[]; delayed: boolean; pin: string | null };
 
 /** Jobs in the order of their names, and what all of them and no others want. */
-type JobSet = { jobs: readonly Wanted[]; larger: Map<Wanted, JobSet>; symbols: string[]; singles: string[] };
+type JobSet = {
+  jobs: readonly JobWants[];
+  larger: Map<JobWants, JobSet>;
+  symbols: string[];
+  singles: string[];
+};
 
 /** @param wanted all of one `delayed` */
 function groupsOf(
-  wanted: readonly Wanted[],
+  wanted: readonly JobWants[],
   { delayed, blockSize, present }: { delayed: boolean; blockSize: number; present: ReadonlySet<string> },
 ): Group[] {
   return jobSetsOf(wanted).map(({ jobs, symbols, singles }) => {
@@ -122,10 +127,10 @@ function groupsOf(
 }
 
 /** Thousands of names are wanted by the same few jobs: each set of jobs is made once. In the order of their jobs' names. */
-function jobSetsOf(wanted: readonly Wanted[]): JobSet[] {
+function jobSetsOf(wanted: readonly JobWants[]): JobSet[] {
   const sets: JobSet[] = [];
-  const setOf = (jobs: readonly Wanted[]): JobSet => {
-    const set = { jobs, larger: new Map<Wanted, JobSet>(), symbols: [], singles: [] };
+  const setOf = (jobs: readonly JobWants[]): JobSet => {
+    const set = { jobs, larger: new Map<JobWants, JobSet>(), symbols: [], singles: [] };
     sets.push(set);
     return set;
   };
@@ -151,7 +156,7 @@ function jobSetsOf(wanted: readonly Wanted[]): JobSet[] {
 }
 
 /** Whether a job is pinned to an account that does not take part. */
-function isAbsent({ account }: Wanted, present: ReadonlySet<string>): boolean {
+function isAbsent({ account }: JobWants, present: ReadonlySet<string>): boolean {
   return account !== null && !present.has(account);
 }
 

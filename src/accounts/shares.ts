@@ -9,10 +9,10 @@
  * what they have agreed on says who takes part, not what this one knows.
  */
 import { DEFAULT_ACCOUNT } from "../journal/record.ts";
-import { partition, type Partition, type Sharer, type Wanted } from "./partition.ts";
+import { partition, type Partition, type Sharer, type JobWants } from "./partition.ts";
 
 /** What a job polls: its symbols with those whose price its chains need, and the contracts of today. */
-type Polled = { job: object; symbols: readonly string[]; contracts: readonly object[] };
+type PollScope = { job: object; symbols: readonly string[]; contracts: readonly object[] };
 
 /** Whether an account is called: as always, not because the operator has drained it, or only to see whether it is still refused. */
 export type AccountState = "active" | "drained" | "refused";
@@ -35,8 +35,8 @@ export class Shares {
   #drained: ReadonlySet<string> = new Set();
   /** Since when the service has refused an account, without an answer in between; and when it was tried last. */
   readonly #refused = new Map<string, { sinceMs: number; triedMs: number }>();
-  #polled: readonly Polled[] = [];
-  #wanted: readonly Wanted[] = [];
+  #polled: readonly PollScope[] = [];
+  #wanted: readonly JobWants[] = [];
   /** The pins of watchlists, which nobody else can ask for. */
   #pinned = new Map<string, string>();
   #parting: readonly Sharer[] = [];
@@ -118,9 +118,9 @@ export class Shares {
    *
    * @param wantedOf asked when something has changed
    */
-  settle<Job extends Polled>(
+  settle<Job extends PollScope>(
     polled: readonly Job[],
-    wantedOf: (polled: readonly Job[]) => Wanted[],
+    wantedOf: (polled: readonly Job[]) => JobWants[],
     nowMs: number,
   ): void {
     const parting = this.#partingAt(nowMs);
@@ -212,7 +212,7 @@ function underlyingIn(name: string): string {
   return beginning.slice(beginning.lastIndexOf(" ") + 1);
 }
 
-function isSame(before: readonly Polled[], now: readonly Polled[]): boolean {
+function isSame(before: readonly PollScope[], now: readonly PollScope[]): boolean {
   return (
     before.length === now.length &&
     now.every(({ job, symbols, contracts }, place) => {

@@ -13,15 +13,15 @@ import { type Archive, archiveExists, endPool, openArchive } from "./openArchive
 /** How long the database is asked, in ms: the files can be verified without it. */
 const PATIENCE_MS = 5_000;
 
-type Known = { loaded: string[]; unasked: string | null };
+type LoadedNames = { loaded: string[]; unasked: string | null };
 
 /**
  * The names of the segments that the database has loaded. Starts no embedded server, never rejects.
  *
  * @returns `unasked`: why the database was not asked, or does not know; null: `loaded` is all of it
  */
-export async function readLoadedSegments(config: Config, clock: Clock): Promise<Known> {
-  const unasked = (why: string): Known => ({ loaded: [], unasked: why });
+export async function readLoadedSegments(config: Config, clock: Clock): Promise<LoadedNames> {
+  const unasked = (why: string): LoadedNames => ({ loaded: [], unasked: why });
   if (!(await archiveExists(config))) return { loaded: [], unasked: null };
   if (config.databaseUrl === null && !(await serverRuns(join(resolve(config.dataDir), "postgres"))))
     return unasked("the embedded server does not run");
@@ -41,7 +41,7 @@ export async function readLoadedSegments(config: Config, clock: Clock): Promise<
   return found;
 }
 
-async function loadedOf({ pool }: Archive): Promise<Known> {
+async function loadedOf({ pool }: Archive): Promise<LoadedNames> {
   if ((await currentVersion(pool)) === 0) return { loaded: [], unasked: null };
   const names = [...(await readPositions(pool))].flatMap(([name, to]) => (to > 0 ? [name] : []));
   const { collectors } = await readFleet(pool);

@@ -53,7 +53,7 @@ export const NO_LOG: Log = {
   error: () => undefined,
 };
 
-type Asking = {
+type AskOnceOptions = {
   job: OnceJob;
   log: Log;
   /** Begins anew what was left by an earlier command. */
@@ -86,7 +86,7 @@ export function onceJob(
 export async function askOnce(
   config: Config,
   edges: Edges,
-  { job, log, restart, onAnswer, onLook = () => undefined, signal }: Asking,
+  { job, log, restart, onAnswer, onLook = () => undefined, signal }: AskOnceOptions,
 ): Promise<{ found: OnceJournal; resumed: boolean }> {
   const dataDir = resolve(config.dataDir);
   const { clock } = edges;
@@ -113,7 +113,7 @@ export async function askOnce(
 async function begin(
   dataDir: string,
   clock: Clock,
-  { job, restart = false }: Pick<Asking, "job" | "restart">,
+  { job, restart = false }: Pick<AskOnceOptions, "job" | "restart">,
 ): Promise<{ file: OnceFile; resumed: boolean }> {
   if (job.single) return { file: await putOnce(dataDir, job, clock), resumed: false };
   const isSame = (other: OnceFile): boolean => other.job.name === job.name;
@@ -126,9 +126,9 @@ async function begin(
   return { file: await putOnce(dataDir, job, clock), resumed: false };
 }
 
-type Following = { file: OnceFile; log: Log; look: () => Promise<void>; signal: AbortSignal };
+type FollowOptions = { file: OnceFile; log: Log; look: () => Promise<void>; signal: AbortSignal };
 
-async function untilOver(config: Config, edges: Edges, following: Following): Promise<void> {
+async function untilOver(config: Config, edges: Edges, following: FollowOptions): Promise<void> {
   const dataDir = resolve(config.dataDir);
   const { file, log, look, signal } = following;
   const { clock, stderr } = edges;

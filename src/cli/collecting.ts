@@ -27,15 +27,15 @@ import { counted, thousands } from "../ground/figures.ts";
 
 const LINE_EVERY_MS = 1_000;
 
-export type Opened = {
+export type OpenedArchive = {
   archive: Archive;
   reader: ReturnType<Archive["openReader"]>;
   web: Web | null;
   collection: Collection | null;
 };
 
-type Collecting = {
-  opened: Opened;
+type CollectContext = {
+  opened: OpenedArchive;
   fleet: NonNullable<Parameters<typeof startCollection>[0]["fleet"]>;
   jobs: JobSet;
   /** Whether the database has its schema; resolves when that is known. */
@@ -99,7 +99,7 @@ async function schemaOf(archive: Archive, clock: Edges["clock"], log: Log): Prom
 export async function collect(
   config: Config,
   { clock, bootId, stdout, stderr }: Edges,
-  { opened, fleet, jobs, schemaReady, openDashboard, meter, line, log, calm, ending }: Collecting,
+  { opened, fleet, jobs, schemaReady, openDashboard, meter, line, log, calm, ending }: CollectContext,
 ): Promise<void> {
   const { archive } = opened;
   await openDashboard();
@@ -135,7 +135,7 @@ export async function collect(
   say(stdout, "Ending: finishing the calls under way and storing their answers.");
 }
 
-function startFacts(config: Config, { archive, web }: Opened, { accounts }: Collection): object {
+function startFacts(config: Config, { archive, web }: OpenedArchive, { accounts }: Collection): object {
   const called = accounts.sharing;
   const { simulated, address } = marketOf(called);
   return {
@@ -149,7 +149,7 @@ function startFacts(config: Config, { archive, web }: Opened, { accounts }: Coll
   };
 }
 
-function banner(config: Config, { archive, web }: Opened, { accounts }: Collection): string[] {
+function banner(config: Config, { archive, web }: OpenedArchive, { accounts }: Collection): string[] {
   const called = accounts.sharing;
   const { simulated, words, note } = marketOf(called);
   const market = simulated

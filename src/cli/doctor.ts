@@ -13,7 +13,7 @@ import { type Edges, endingAtInterrupt } from "../ground/edges.ts";
 import type { OnceAnswer } from "../collector/once/onceJournal.ts";
 import { accountsToCall } from "../collector/operatorsWord.ts";
 import { VERSION } from "../ground/version.ts";
-import { type Finding, MOST_CALLS, type Probed, VERDICTS } from "../services/checkup.ts";
+import { type Finding, MOST_CALLS, type Probe, VERDICTS } from "../services/checkup.ts";
 import { experimentalNote, knownService } from "../services/registry.ts";
 import type { OnceJob } from "../schedule/onceJob.ts";
 import { askOnce, NO_LOG, onceJob } from "./askOnce.ts";
@@ -83,15 +83,15 @@ async function probe(
   config: Config,
   edges: Edges,
   { account, signal }: { account: Account; signal: AbortSignal },
-): Promise<{ probed: Probed[]; ended: string | null }> {
+): Promise<{ probed: Probe[]; ended: string | null }> {
   const { clock, stderr } = edges;
-  const probed: Probed[] = [];
+  const probed: Probe[] = [];
   if (account.feed.kind === "simulated")
     say(stderr, "SIMULATED market: it shows the program, and nothing of a broker's service.");
   while (probed.length < MOST_CALLS) {
     const call = account.service.checkup.next(probed, exchangeDate(clock.now()));
     if (call === null) break;
-    const answers: Probed[] = [];
+    const answers: Probe[] = [];
     const onAnswer = (answer: OnceAnswer): void => void answers.push(probedOf(call, answer));
     const job = onceJob([account], { name: "doctor", delayed: call.delayed, ...polledBy(call) });
     const { found } = await askOnce(config, edges, { job, log: NO_LOG, signal, onAnswer });
@@ -127,11 +127,11 @@ function polledBy(call: QuoteCall): Partial<OnceJob> {
 function probedOf(
   call: QuoteCall,
   { record: { status, headers, body, requestedAt, observedAt }, answer }: OnceAnswer,
-): Probed {
+): Probe {
   return { call, answer, status, headers, body, requestedAt, observedAt };
 }
 
-function reportOf(account: Account, probed: readonly Probed[], ended: string | null): Report {
+function reportOf(account: Account, probed: readonly Probe[], ended: string | null): Report {
   const { service, feed } = account;
   const findings = service.checkup.findings(probed, onlyDelayed(account));
   const own = service.addresses.find(({ baseUrl }) => feed.kind === "account" && baseUrl === feed.baseUrl);

@@ -8,7 +8,7 @@ import { ERRORS, QuotekeeperError } from "../ground/errors.ts";
 import { acceptMissing } from "../journal/acceptMissing.ts";
 import { errnoOf, fileSystem } from "../journal/fs.ts";
 import {
-  type Accepted,
+  type Acceptance,
   journalAcceptJson,
   journalListJson,
   journalRepairJson,
@@ -162,7 +162,7 @@ async function journalAccept(
   return 0;
 }
 
-const ACCEPTED_AS: Readonly<Record<Accepted["as"], string>> = {
+const ACCEPTED_AS: Readonly<Record<Acceptance["as"], string>> = {
   away: "may be elsewhere from now on",
   begun: "what is missing from before it was begun anew is nobody's question any more",
 };

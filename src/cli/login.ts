@@ -64,10 +64,10 @@ async function login(config: Config, edges: Edges, { account, again }: LoginOpti
 /** How often a person may type the code of one address. */
 const TRIES = 3;
 
-type Logging = { edges: Edges; dataDir: string; lines: AsyncGenerator<string>; signal: AbortSignal };
+type LoginContext = { edges: Edges; dataDir: string; lines: AsyncGenerator<string>; signal: AbortSignal };
 
 /** @throws QuotekeeperError LOGIN_FAILED, LOGIN_CODE_WRONG after three tries, and the errors of a call */
-async function logIn(of: LoginAccount, { edges, dataDir, lines, signal }: Logging): Promise<void> {
+async function logIn(of: LoginAccount, { edges, dataDir, lines, signal }: LoginContext): Promise<void> {
   const { clock, stdout, stderr } = edges;
   const { url, begun } = await beginLogin(of, clock, signal);
   const { account } = of;

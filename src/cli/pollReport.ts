@@ -10,7 +10,7 @@ import type { OnceAnswer } from "../collector/once/onceJournal.ts";
 import { byDecimal } from "../market/strikesAround.ts";
 import { canonicalDecimal } from "../quotes/decimal.ts";
 import { rowsOf, unitName } from "../read/answerToRows.ts";
-import { matchCall, type Matched } from "../quotes/match.ts";
+import { matchCall, type MatchedItem } from "../quotes/match.ts";
 import { describeCall, type QuoteCall } from "../quotes/call.ts";
 import type { Edges } from "../ground/edges.ts";
 import { right, table } from "./terminal/table.ts";
@@ -48,7 +48,7 @@ export const pollJson = z.strictObject({
   ),
 });
 
-type Reported = {
+type ReportInput = {
   /** Names of quotes that the database has refused, as far as it could be asked. */
   refused: ReadonlySet<string>;
   guesses: ReadonlyMap<string, string>;
@@ -61,7 +61,7 @@ type Reported = {
 /** Prints the quotes and what is wrong. @returns 0 when every instrument asked for was stored, 1 otherwise */
 export function reportPoll(
   answers: readonly OnceAnswer[],
-  { refused, guesses, problems: others, edges, json }: Reported,
+  { refused, guesses, problems: others, edges, json }: ReportInput,
 ): number {
   const lines = linesOf(answers).filter(({ instrument }) => !refused.has(instrument));
   const matched = answers.map(matchedOf);
@@ -121,7 +121,7 @@ function mapped<Key extends string>(
   ) as Record<Key, string | null>;
 }
 
-function matchedOf({ record, answer }: OnceAnswer): Matched[] | null {
+function matchedOf({ record, answer }: OnceAnswer): MatchedItem[] | null {
   if (answer.outcome !== "quotes") return null;
   return matchCall(record.request as QuoteCall, answer.document.items);
 }
@@ -131,19 +131,19 @@ export function unknownIn(answer: OnceAnswer): string[] {
 }
 
 /** The fields of a stored quote that could not be read, a line each. */
-function oddFieldsOf(match: Matched): string[] {
+function oddFieldsOf(match: MatchedItem): string[] {
   if (match.fate !== "stored") return [];
   return match.oddFields.map(
     ({ problem }) => `${match.name} is stored without one field: ${problem} (table dead_letters)`,
   );
 }
 
-type Known = { refused: ReadonlySet<string>; guesses: ReadonlyMap<string, string> };
+type ReportHints = { refused: ReadonlySet<string>; guesses: ReadonlyMap<string, string> };
 
 function problemsOf(
   { record }: OnceAnswer,
-  matched: readonly Matched[] | null,
-  known: Known,
+  matched: readonly MatchedItem[] | null,
+  known: ReportHints,
 ): QuotekeeperError[] {
   if (matched === null) return [];
   if (matched.length > 0) return matched.flatMap((match) => problemOf(match, known));
@@ -151,7 +151,7 @@ function problemsOf(
   return [new QuotekeeperError("NO_QUOTE", `the answer holds nothing for ${call}`)];
 }
 
-function problemOf(match: Matched, { refused, guesses }: Known): QuotekeeperError[] {
+function problemOf(match: MatchedItem, { refused, guesses }: ReportHints): QuotekeeperError[] {
   const noQuote = (detail: string) => [new QuotekeeperError("NO_QUOTE", detail)];
   switch (match.fate) {
     case "stored":

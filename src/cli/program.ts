@@ -23,10 +23,10 @@ const ARCHIVE = "Archive:";
 const OPERATE = "Operate:";
 
 /** What a command does in a line, where it stands in `--help`, a command line to begin with, and its file. */
-type Known = { does: string; group: string; example: string; load: () => Promise<AddCommand> };
+type KnownCommand = { does: string; group: string; example: string; load: () => Promise<AddCommand> };
 
 /** Only the given command's file is loaded. */
-const COMMANDS: Readonly<Record<string, Known>> = {
+const COMMANDS: Readonly<Record<string, KnownCommand>> = {
   start: {
     does: "everything in one process: migrate, collect, load, dashboard; with nothing configured also an embedded database and a simulated market",
     group: FIRST,
@@ -160,7 +160,7 @@ export async function createProgram(edges: Edges, done: (exitCode: number) => vo
   return programWith(Object.keys(COMMANDS), edges, { done });
 }
 
-type Running = {
+type RunOptions = {
   done: (exitCode: number) => void;
   /** The command line; default: none. With `--json` the caller prints errors as JSON. */
   argv?: readonly string[];
@@ -170,7 +170,7 @@ type Running = {
 async function programWith(
   loaded: readonly string[],
   edges: Edges,
-  { done, argv = [] }: Running,
+  { done, argv = [] }: RunOptions,
 ): Promise<Command> {
   const asJson = argv.includes("--json");
   const program = new Command("quotekeeper")

@@ -115,7 +115,7 @@ async function serve(config: Config, edges: Edges, request: ServeOptions): Promi
   });
 }
 
-type Serving = {
+type ServeContext = {
   config: Config;
   edges: Edges;
   request: ServeOptions;
@@ -124,7 +124,7 @@ type Serving = {
 
 async function serveFrom(
   { source, description }: OpenSource,
-  { config, edges, request, log }: Serving,
+  { config, edges, request, log }: ServeContext,
 ): Promise<number> {
   const { host, port, key: keys, timestampWindow: windowSeconds, publicUrl } = request;
   const { clock, stdout } = edges;

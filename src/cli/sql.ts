@@ -141,7 +141,7 @@ async function statementOf(
   return Buffer.concat(pieces).toString("utf8");
 }
 
-type Asked = {
+type SqlTarget = {
   pool: pg.Pool | null;
   lake: LakeFiles | null;
   edges: Edges;
@@ -152,7 +152,7 @@ type Asked = {
   dataDir: string;
 };
 
-async function askAll({ text, ...asked }: Asked): Promise<number> {
+async function askAll({ text, ...asked }: SqlTarget): Promise<number> {
   if (text !== null) {
     await askOne(text, asked);
     return 0;
@@ -166,7 +166,7 @@ async function askAll({ text, ...asked }: Asked): Promise<number> {
 /** @throws Interrupted after Ctrl-C; QuotekeeperError */
 async function askOne(
   text: string,
-  { pool, lake, edges, options, ducks, dataDir }: Omit<Asked, "text">,
+  { pool, lake, edges, options, ducks, dataDir }: Omit<SqlTarget, "text">,
 ): Promise<void> {
   const { json, csv, raw, parquet, asOf } = options;
   const ended = new AbortController();

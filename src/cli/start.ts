@@ -10,7 +10,7 @@ import { requireToken } from "../web/guard/hosts.ts";
 import type { Fleet } from "../accounts/lease/fleet.ts";
 import { lockDataDir, thisProcess } from "../collector/beside/lock.ts";
 import { type Edges, untilInterrupted } from "../ground/edges.ts";
-import type { Opened } from "./collecting.ts";
+import type { OpenedArchive } from "./collecting.ts";
 import { calmLog } from "../ground/calmLog.ts";
 import { clockIsRight, wrongClock } from "../status/rightClock.ts";
 import { offerExampleJobs } from "../schedule/exampleJobs.ts";
@@ -53,7 +53,7 @@ async function start(config: Config, edges: Edges, { web: withWeb }: { web: bool
     throw error;
   });
   const work = await loading;
-  const opened: Opened = { archive, reader: archive.openReader(), web: null, collection: null };
+  const opened: OpenedArchive = { archive, reader: archive.openReader(), web: null, collection: null };
   const course: Course = { fleet: null, lost: null };
   try {
     await runCourse(config, edges, { begun, opened, work, course });
@@ -75,7 +75,7 @@ async function start(config: Config, edges: Edges, { web: withWeb }: { web: bool
   return exitCode;
 }
 
-type Begun = Awaited<ReturnType<typeof begin>>;
+type Preparation = Awaited<ReturnType<typeof begin>>;
 
 /** What needs no database: the log, the jobs, the lock on the data directory, and a free port. */
 async function begin(config: Config, edges: Edges, withWeb: boolean) {
@@ -102,13 +102,18 @@ async function begin(config: Config, edges: Edges, withWeb: boolean) {
 /** `lost`: why the collection ended without a signal. */
 type Course = { fleet: Fleet | null; lost: QuotekeeperError | null };
 
-type Running = { begun: Begun; opened: Opened; work: Awaited<ReturnType<typeof loadWork>>; course: Course };
+type StartRun = {
+  begun: Preparation;
+  opened: OpenedArchive;
+  work: Awaited<ReturnType<typeof loadWork>>;
+  course: Course;
+};
 
 /** Waits for a right clock, prepares the schema, joins the other collectors, and collects until a signal. */
 async function runCourse(
   config: Config,
   edges: Edges,
-  { begun, opened, work, course }: Running,
+  { begun, opened, work, course }: StartRun,
 ): Promise<void> {
   const { clock, bootId } = edges;
   const { line, log, calm, interrupted, jobs, self, lock } = begun;

@@ -39,7 +39,7 @@ export function sharerOf({
   return { name, limit, windowMs };
 }
 
-type Given = {
+type AccountDispatchersOptions = {
   clock: Clock;
   log: Log;
   shares: Shares | undefined;
@@ -48,13 +48,13 @@ type Given = {
 };
 
 export class AccountDispatchers {
-  readonly #given: Given;
+  readonly #given: AccountDispatchersOptions;
   readonly #open = new Map<string, Dispatcher>();
   readonly #leaving = new Set<Dispatcher>();
   /** Refused accounts that make a call at this slot, to see whether they still are. */
   #probing: ReadonlySet<string> = new Set();
 
-  constructor(given: Given) {
+  constructor(given: AccountDispatchersOptions) {
     this.#given = given;
   }
 

@@ -3,7 +3,7 @@
  * Thousands of instruments are wanted by the same few jobs at the same slots, so what follows from that is found out
  * once and shared. Pure.
  */
-import type { Wanted } from "../accounts/partition.ts";
+import type { JobWants } from "../accounts/partition.ts";
 import type { OwnerOf } from "../accounts/shares.ts";
 import type { Instant } from "../ground/clock.ts";
 import { instrumentName } from "../market/instrument.ts";
@@ -120,8 +120,8 @@ export function dueNames(due: DuePart): readonly string[] {
 }
 
 /** What jobs want at any of their slots, as accounts share it; each job once. */
-export function wantedOf(due: readonly DuePart[]): Wanted[] {
-  type Lists = Wanted & { symbols: string[]; contracts: string[] };
+export function wantedOf(due: readonly DuePart[]): JobWants[] {
+  type Lists = JobWants & { symbols: string[]; contracts: string[] };
   const wanted = new Map<string, { lists: Lists; seen: Set<TakenApart> }>();
   for (const slot of due) {
     const { name, priority, delayed, account = null } = slot.job;

@@ -86,7 +86,7 @@ const MOST_BYTES = 32 * 1024 * 1024;
 /** An exchange's date begins at the close before it, at most so long ago, in ms. */
 const LISTED_WITHIN_MS = 26 * 3_600_000;
 
-type Asked = {
+type HistoryScope = {
   jobs: readonly Pick<ScheduledJob, "job" | "schedule">[];
   /** The markets that are polled: an answer of another one says nothing of their slots. */
   sources: ReadonlySet<LedgerSource>;
@@ -102,7 +102,7 @@ type Asked = {
  */
 export async function readEarlierRuns(
   dir: string,
-  { jobs, sources, exchange, now }: Asked,
+  { jobs, sources, exchange, now }: HistoryScope,
 ): Promise<EarlierRuns> {
   const lasting = jobs.flatMap(({ schedule }) => schedule.current(now)?.getTime() ?? []);
   const earlier = new EarlierRuns(Math.min(...lasting, now.getTime()));
@@ -128,7 +128,7 @@ export async function readEarlierRuns(
 /** Reads today's lists of expirations. They were asked for at the day's first slots, so that mostly little is read. */
 async function readListed(
   answers: AsyncIterable<ResponseRecord>,
-  { jobs, isOfToday }: Pick<Asked, "jobs"> & { isOfToday: (record: ResponseRecord) => boolean },
+  { jobs, isOfToday }: Pick<HistoryScope, "jobs"> & { isOfToday: (record: ResponseRecord) => boolean },
   earlier: EarlierRuns,
 ): Promise<void> {
   const wanted = new Set(

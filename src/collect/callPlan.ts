@@ -1,6 +1,6 @@
 /** From the jobs that are due together, and the calls that still wait, to the calls that serve them. Pure. */
 import type { Instant } from "../ground/clock.ts";
-import type { Matched } from "../quotes/match.ts";
+import type { MatchedItem } from "../quotes/match.ts";
 import { askedInstruments, type QuoteCall } from "../quotes/call.ts";
 import {
   type Ask,
@@ -74,7 +74,7 @@ export function planOnce(due: DueJob, once: Once, options: PlanOptions): Planned
 }
 
 /** The names that an answer stores, as the ledger has them; a watchlist or a whole chain is stored when anything of it is. */
-export function storedNames(call: QuoteCall, matched: readonly Matched[]): string[] {
+export function storedNames(call: QuoteCall, matched: readonly MatchedItem[]): string[] {
   const stored = matched.flatMap((match) => (match.fate === "stored" ? [match.name] : []));
   return askedInstruments(call) !== null || stored.length === 0 ? stored : namesOf(call);
 }

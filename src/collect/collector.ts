@@ -4,7 +4,7 @@
  * `dueShares.ts` settles which account owns what and opens the slots in the ledger; `accountDispatchers.ts` has the accounts that
  * are called here; `outcomes.ts` decides what comes of each call.
  */
-import type { Agreed } from "../accounts/lease/agreement.ts";
+import type { EpochTerms } from "../accounts/lease/agreement.ts";
 import type { ChainFacts } from "../accounts/lease/leaseStore.ts";
 import type { Sharer } from "../accounts/partition.ts";
 import type { Shares } from "../accounts/shares.ts";
@@ -50,11 +50,11 @@ export type CollectorOptions = Pick<DispatcherOptions, "clock" | "log"> & {
   /** Called whenever something changed that `status` shows. */
   onChange?: () => void;
   /** What several collectors have agreed on for the slots at an instant; null, and by default: this one decides alone. */
-  agreedAt?: (at: Date) => Agreed | null;
+  agreedAt?: (at: Date) => EpochTerms | null;
 };
 
 /** What a one-off job polls, but what has an answer already. */
-export type OnceDue = Pick<DueJob, "job" | "symbols"> & {
+export type OncePoll = Pick<DueJob, "job" | "symbols"> & {
   slotAt: Instant;
   options: readonly OptionAsk[];
   chains: readonly Chain[];
@@ -159,7 +159,7 @@ export class Collector {
    * Polls a job at a slot that has no end: now, and once more when the same slot is asked for again with what is left of it.
    * It is over when its slot is open no more.
    */
-  pollOnce({ job, slotAt, symbols, options, chains, known }: OnceDue, once: Once): void {
+  pollOnce({ job, slotAt, symbols, options, chains, known }: OncePoll, once: Once): void {
     const { today, slots } = this.#due;
     this.#outcomes.turnTo(today);
     this.#due.settleOwners();

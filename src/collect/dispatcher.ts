@@ -25,7 +25,7 @@ import {
   afterFailure,
   answeredEnd,
   type LimitReader,
-  type Kept,
+  type KeptAnswer,
   type Next,
   type Result,
   type Send,
@@ -33,7 +33,13 @@ import {
 } from "./dispatch/callEnds.ts";
 import { Credentials } from "./dispatch/credentials.ts";
 import { MissedCalls } from "./dispatch/missedCalls.ts";
-import { classOf, lyingAhead, type Ticket, type Ticketed, WaitingCalls } from "./dispatch/waitingCalls.ts";
+import {
+  classOf,
+  lyingAhead,
+  type Ticket,
+  type TicketOptions,
+  WaitingCalls,
+} from "./dispatch/waitingCalls.ts";
 
 export type DispatcherOptions = BudgetOptions & {
   /** What answers its calls. */
@@ -68,7 +74,7 @@ export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #credentials = new Credentials();
   readonly #waiting = new WaitingCalls();
-  readonly #queue = new PQueue<WaitingCalls, Ticketed>({
+  readonly #queue = new PQueue<WaitingCalls, TicketOptions>({
     queueClass: classOf(this.#waiting),
     autoStart: false,
   });
@@ -250,7 +256,7 @@ export class Dispatcher {
   async #send(ticket: Ticket, sentAtMs: number): Promise<void> {
     const { clock, send, service } = this.#options;
     let arrived = false;
-    let kept: Kept;
+    let kept: KeptAnswer;
     try {
       kept = await send(ticket.planned, this.#stop.signal, (answered) => {
         arrived = true;
@@ -270,7 +276,7 @@ export class Dispatcher {
     this.#answered(ticket, kept);
   }
 
-  #answered(ticket: Ticket, { answer, record }: Kept): void {
+  #answered(ticket: Ticket, { answer, record }: KeptAnswer): void {
     const { planned, attempt } = ticket;
     const { clock } = this.#options;
     if (answer.outcome === "quotes") this.#lastError = null;

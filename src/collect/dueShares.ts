@@ -2,7 +2,7 @@
  * What is due of each account: the owner of each instrument is settled before a slot is opened, and the ledger gets a note for
  * every slot that is opened or settled.
  */
-import type { Agreed } from "../accounts/lease/agreement.ts";
+import type { EpochTerms } from "../accounts/lease/agreement.ts";
 import type { OwnerOf, Shares } from "../accounts/shares.ts";
 import { type Clock, instantFromDate } from "../ground/clock.ts";
 import { asShares, isOnceName, type LedgerNote, type SlotEntry } from "../journal/ledger.ts";
@@ -28,23 +28,23 @@ export type StoredIn = (share: {
   window: { from: Date; to: Date };
 }) => Promise<ReadonlySet<string>>;
 
-type Given = {
+type DueSharesOptions = {
   clock: Clock;
   chains: ChainBook;
   shares: Shares | undefined;
   /** What several collectors have agreed on for the slots at an instant; null, and by default: this one decides alone. */
-  agreedAt: ((at: Date) => Agreed | null) | undefined;
+  agreedAt: ((at: Date) => EpochTerms | null) | undefined;
   onNote: (note: LedgerNote) => void;
   run: string;
 };
 
 /** A slot that is open: what is to be asked for it, and how many names are due. */
-type Opened = { asked: DueJob; names: number };
+type OpenedSlot = { asked: DueJob; names: number };
 
 const NOTHING_STORED: ReadonlySet<string> = new Set();
 
 export class DueShares {
-  readonly #given: Given;
+  readonly #given: DueSharesOptions;
   readonly slots: SlotBook;
   /** Undefined: there is one account. */
   readonly ownerOf: OwnerOf | undefined;
@@ -55,7 +55,7 @@ export class DueShares {
   /** The first slot in which accounts that came while this ran have a share, epoch ms UTC; null: none yet. */
   readonly #sharesSinceMs = new Map<string, number | null>();
 
-  constructor(given: Given) {
+  constructor(given: DueSharesOptions) {
     const { shares, run, onNote } = given;
     this.#given = given;
     // A chain is due at the account that asks for the underlying's price and expirations.
@@ -140,7 +140,7 @@ export class DueShares {
   }
 
   /** Opens an account's share of a slot that lasts; null: the slot is over, or its share is open already. */
-  openShare(scheduled: SlotOfJob, account: string, stored = NOTHING_STORED): Opened | null {
+  openShare(scheduled: SlotOfJob, account: string, stored = NOTHING_STORED): OpenedSlot | null {
     const { job, schedule, slot } = scheduled;
     if (!this.jobs.some((one) => one.job === job)) return null;
     if (schedule.endOf(slot).deadlineMs <= this.#given.clock.now().getTime()) return null;
@@ -157,7 +157,7 @@ export class DueShares {
     { job, schedule, slot, lostMs }: SlotOfJob,
     today: string,
     share?: { account: string; stored: ReadonlySet<string> },
-  ): Opened {
+  ): OpenedSlot {
     const { chains } = this.#given;
     const isIn = (name: string): boolean => !share || this.ownerOf?.(name, job.delayed) === share.account;
     const dueSlot = { job, slotAt: instantFromDate(slot), ...schedule.endOf(slot) };

@@ -17,19 +17,19 @@ type EarlierAnswer = Pick<ResponseRecord, "service" | "status" | "headers" | "bo
   requestedAt: string;
 };
 
-type Quoted = { call: QuoteCall; askedMs: number; document: ReadDocument };
+type QuotedAnswer = { call: QuoteCall; askedMs: number; document: ReadDocument };
 
 /** Which expirations the service has listed of an underlying. `askedMs`: epoch ms UTC. */
-type Listed = { underlying: string; expirations: readonly string[]; askedMs: number };
+type ListedExpirations = { underlying: string; expirations: readonly string[]; askedMs: number };
 
 /** What earlier runs have stored, and when they asked for each instrument. */
 export class EarlierRuns {
   readonly #sinceMs: number;
   /** When each instrument was last asked and answered, epoch ms UTC. */
   readonly lastSeenMs = new Map<string, number>();
-  readonly #quoted: Quoted[] = [];
+  readonly #quoted: QuotedAnswer[] = [];
   /** The newest list of each underlying. */
-  readonly listed = new Map<string, Listed>();
+  readonly listed = new Map<string, ListedExpirations>();
 
   /** @param sinceMs begin of the oldest slot that still lasts, epoch ms UTC: what was asked since then is read whole */
   constructor(sinceMs: number) {

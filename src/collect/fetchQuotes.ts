@@ -8,7 +8,7 @@ import { correctionAfterRefusal } from "../services/clockSkew.ts";
 import type { QuoteCall } from "../quotes/call.ts";
 import type { Credentials, Service } from "../services/service.ts";
 import { stampOf } from "../services/stamp.ts";
-import { type Answered, openCaller, type SignedCall } from "./transport/httpCalls.ts";
+import { type HttpAnswer, openCaller, type SignedCall } from "./transport/httpCalls.ts";
 import type { HostAddresses } from "../ground/hostAddresses.ts";
 import type { Deadlines } from "./transport/deadlines.ts";
 import { withholding } from "./transport/withhold.ts";
@@ -100,14 +100,14 @@ export function openFetchQuotes(options: FetchOptions): OpenFetchQuotes {
   };
 }
 
-type Signed = SignedCall & { credentials: Credentials; requestedAt: Instant };
+type SigningInput = SignedCall & { credentials: Credentials; requestedAt: Instant };
 
 /** Signs a call: with a nonce and a timestamp of its own, each time it is made. */
 function signCall(
   call: QuoteCall,
   { service, baseUrl, credentials: credentialsNow, clock }: FetchOptions,
   correctionMs: number,
-): Signed {
+): SigningInput {
   const credentials = credentialsNow();
   const written = service.write(call);
   const url = `${baseUrl}${written.target}`;
@@ -118,8 +118,8 @@ function signCall(
 }
 
 function toResponse(
-  { credentials, signed, requestedAt }: Signed,
-  { status, headers, body }: Answered,
+  { credentials, signed, requestedAt }: SigningInput,
+  { status, headers, body }: HttpAnswer,
   { service, observe }: FetchOptions,
 ): RawResponse {
   const observedAt = observe();

@@ -6,7 +6,7 @@ import type { OwnerOf } from "../accounts/shares.ts";
 import type { Clock } from "../ground/clock.ts";
 import type { MissReason } from "../journal/ledger.ts";
 import type { Log } from "../ground/log.ts";
-import { fatesOf, matchCall, type Matched } from "../quotes/match.ts";
+import { fatesOf, matchCall, type MatchedItem } from "../quotes/match.ts";
 import type { ReadDocument } from "../quotes/document.ts";
 import { askedInstruments, type QuoteCall } from "../quotes/call.ts";
 import { afterSuccess, afterTooLong, type BatchSize, firstBatchSize, forgiven } from "./batchSize.ts";
@@ -164,7 +164,7 @@ export class Outcomes {
   }
 
   /** A watchlist and a whole chain are one thing in the ledger. An answer in which nothing is recognised is no success. */
-  #asOne(planned: PlannedCall, matched: readonly Matched[], askedMs: number): void {
+  #asOne(planned: PlannedCall, matched: readonly MatchedItem[], askedMs: number): void {
     const isStored = matched.some(({ fate }) => fate === "stored");
     const reason = matched.some(({ fate }) => fate === "dead") ? "malformed" : "absent_from_answer";
     for (const [name, wants] of planned.wants) {
@@ -238,7 +238,7 @@ export class Outcomes {
     return withoutNames(due, resting);
   }
 
-  #fateOf(planned: PlannedCall, match: Matched, askedMs: number): void {
+  #fateOf(planned: PlannedCall, match: MatchedItem, askedMs: number): void {
     const wants = match.name === null ? undefined : planned.wants.get(match.name);
     if (match.name === null || !wants) return;
     this.#lastSeenMs.set(match.name, this.#options.clock.now().getTime());

@@ -14,7 +14,7 @@ import type { Outcomes } from "./outcomes.ts";
 const OPENED_AT_ONCE = 1_000;
 const ADDED_AT_ONCE = 250;
 
-type Given = {
+type PlannerOptions = {
   due: DueShares;
   dispatchers: AccountDispatchers;
   outcomes: () => Outcomes;
@@ -24,11 +24,11 @@ type Given = {
 };
 
 export class Planner {
-  readonly #given: Given;
+  readonly #given: PlannerOptions;
   /** Calls that are planned and not dispatched yet. */
   #planned: IterableIterator<PlannedCall> = [].values();
 
-  constructor(given: Given) {
+  constructor(given: PlannerOptions) {
     this.#given = given;
   }
 

@@ -65,12 +65,12 @@ const CUT_SHORT_PARTS = 60;
 const RECENT_ANSWERS = 256;
 
 /** Names that one answer stored, and when they were asked for, epoch ms UTC. */
-type Stored = { names: readonly string[]; delayed: boolean; askedMs: number };
+type StoredNames = { names: readonly string[]; delayed: boolean; askedMs: number };
 
 /** The open slots, by job and time, in the order they were opened. */
 export class SlotBook {
   readonly #open = new Map<string, Map<string, OpenSlot>>();
-  #recent: Stored[] = [];
+  #recent: StoredNames[] = [];
   /** Shares that were settled with misses, as long as an answer to them may be under way. */
   #missed: MissedShare[] = [];
   readonly #listener: SlotListener;
@@ -231,13 +231,13 @@ export class SlotBook {
     }
   }
 
-  #find(stored: Stored, { slot, entry, names }: MissedShare): void {
+  #find(stored: StoredNames, { slot, entry, names }: MissedShare): void {
     if (!isWithin(slot, stored)) return;
     const due = stored.names.filter((name) => names.delete(name));
     if (due.length > 0) this.#listener.onFound({ ...entry, due, misses: [] });
   }
 
-  #credit(stored: Stored, open: OpenSlot): void {
+  #credit(stored: StoredNames, open: OpenSlot): void {
     const { slot, entry, unsettled } = open;
     if (!isWithin(slot, stored)) return;
     const before = unsettled.size;
@@ -300,7 +300,7 @@ function settleShare({ entry, unsettled }: OpenSlot, names: readonly string[], f
 }
 
 /** Whether an answer was asked for within a slot that wants such quotes. One without an end counts its own calls alone. */
-function isWithin({ delayed, slotAt, deadlineMs }: BeginningSlot, stored: Stored): boolean {
+function isWithin({ delayed, slotAt, deadlineMs }: BeginningSlot, stored: StoredNames): boolean {
   if (deadlineMs === Infinity) return false;
   return delayed === stored.delayed && stored.askedMs >= Date.parse(slotAt) && stored.askedMs < deadlineMs;
 }

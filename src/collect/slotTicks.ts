@@ -20,7 +20,7 @@ const STEP_WORDS: Readonly<Record<ClockStep["kind"], string>> = {
   stopped: "the program could not run: the machine was busy, or the program was stopped",
 };
 
-type Given = {
+type SlotTicksOptions = {
   clock: Clock;
   log: Log;
   onNote: (note: LedgerNote) => void;
@@ -32,10 +32,10 @@ type Given = {
 };
 
 export class SlotTicks {
-  readonly #given: Given;
+  readonly #given: SlotTicksOptions;
   #ticker: Ticker | null = null;
 
-  constructor(given: Given) {
+  constructor(given: SlotTicksOptions) {
     this.#given = given;
   }
 

@@ -10,7 +10,7 @@ type DueSlot = Omit<DueJob, "symbols" | "contracts">;
 export type ChainsOfSlot = { due: DueSlot; chains: Chain[] };
 
 /** `answered`: names of what an answer has brought for the slot. */
-type Waiting = ChainsOfSlot & { answered: Set<string> };
+type WaitingChain = ChainsOfSlot & { answered: Set<string> };
 
 type SlotOfJob = { job: string; slotAt: string };
 
@@ -18,7 +18,7 @@ type SlotOfJob = { job: string; slotAt: string };
 type MissedChains = { due: DueSlot; names: string[]; reason: MissReason };
 
 export class WaitingChains {
-  #waiting: Waiting[] = [];
+  #waiting: WaitingChain[] = [];
 
   /** Whether any chain waits to be expanded. */
   get any(): boolean {

@@ -9,7 +9,7 @@ import type { LedgerSource } from "../journal/ledger.ts";
 import { DEFAULT_ACCOUNT } from "../journal/record.ts";
 import { alwaysOpen, type Calendar, createCalendar } from "../market/calendar/tradingCalendar.ts";
 import type { CalendarOverride } from "../market/calendar/overrides.ts";
-import type { Acquired } from "../accounts/lease/caller.ts";
+import type { Acquisition } from "../accounts/lease/caller.ts";
 import { limitAt } from "../services/registry.ts";
 import type { Service } from "../services/service.ts";
 import type { AccountStations, Stations } from "./stations.ts";
@@ -35,7 +35,7 @@ export class AccountsCalled {
   }
 
   /** Opens the first ones. @returns they, for the collector */
-  async open(taken: ReadonlyMap<string, Acquired>): Promise<CalledAccount[]> {
+  async open(taken: ReadonlyMap<string, Acquisition>): Promise<CalledAccount[]> {
     const called: CalledAccount[] = [];
     // One after the other, so that those that are open are closed when one fails.
     for (const account of this.#accounts) {
@@ -88,7 +88,7 @@ export class AccountsCalled {
   /** Begins to call an account that another collector, or none, has called until now. */
   async startCalling(
     name: string,
-    taken: Acquired,
+    taken: Acquisition,
     to: { collector: AccountsCollector; storedIn: StoredIn },
   ): Promise<void> {
     const account = this.#accounts.find((one) => one.name === name);
@@ -144,7 +144,7 @@ export class AccountsCalled {
     for (const { feed } of this.#open) await feed.close();
   }
 
-  #called(open: AccountStations, { granted, listens }: Acquired): CalledAccount {
+  #called(open: AccountStations, { granted, listens }: Acquisition): CalledAccount {
     // After a run of our own that is dead, what was noted of its calls here says more.
     const isAnothers = granted?.how === "released" || granted?.how === "expired";
     const { governor = null, agoMs = null, how = "new" } = granted ?? {};

@@ -24,7 +24,7 @@ import { accountSharer, AccountsCalled } from "./accountsCalled.ts";
 import { followJobs, type JobSet } from "../schedule/followJobs.ts";
 import { filesSaid } from "../accounts/lease/filesDigest.ts";
 import type { Fleet } from "../accounts/lease/fleet.ts";
-import type { Acquired, Caller } from "../accounts/lease/caller.ts";
+import type { Acquisition, Caller } from "../accounts/lease/caller.ts";
 import { followOperator } from "./operatorsWord.ts";
 import { keepKeys } from "./keepKeys.ts";
 import { keepLake, type LakeJobOptions, type LakeState } from "../status/lakeJob.ts";
@@ -59,7 +59,7 @@ type CollectionOptions = LoadingOptions & {
   /** Meters calls and misses. */
   meter?: Meter;
   /** This collector among others, and the accounts that it begins with. Default: there are no others. */
-  fleet?: { fleet: Fleet; acquired: ReadonlyMap<string, Acquired> } | undefined;
+  fleet?: { fleet: Fleet; acquired: ReadonlyMap<string, Acquisition> } | undefined;
   /** Jobs, their calendar and the accounts. Default: what the files say. */
   jobs?: JobSet;
   /** The file system that the journal is written to. Default: the machine's own. */
@@ -325,6 +325,6 @@ function sharingOf(fleet: Fleet, accounts: AccountsCalled) {
 
 const ALONE: Pick<Fleet, "confirm"> = { confirm: () => Promise.resolve(() => true) };
 
-function all(accounts: readonly Account[]): Map<string, Acquired> {
+function all(accounts: readonly Account[]): Map<string, Acquisition> {
   return new Map(accounts.map(({ name }) => [name, { granted: null, listens: false }]));
 }

@@ -27,7 +27,7 @@ const WANTED_FILE = "accounts.json";
 
 const wantedSchema = z.strictObject({ drained: z.array(z.string()) });
 
-type Told = {
+type OperatorOptions = {
   pool: pg.Pool;
   dataDir: string;
   accounts: Pick<AccountsCalled, "all" | "sharing">;
@@ -39,7 +39,7 @@ type Told = {
 };
 
 /** Drains what the operator wants drained, and tells the database what is so and its calendar, until it is stopped. A database that is away is asked again. */
-export async function followOperator(told: Told): Promise<() => void> {
+export async function followOperator(told: OperatorOptions): Promise<() => void> {
   const { clock } = told;
   let drained = await readDrained(told.dataDir);
   let kept: KeptAccount[] = [];

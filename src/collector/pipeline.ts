@@ -12,7 +12,7 @@ import type { OnceNote } from "./once/onceJournal.ts";
 import type { Sharer } from "../accounts/partition.ts";
 import { Shares } from "../accounts/shares.ts";
 import type { Loader } from "../archive/load/loader.ts";
-import type { Arrived, Send } from "../collect/dispatch/callEnds.ts";
+import type { ArrivedAnswer, Send } from "../collect/dispatch/callEnds.ts";
 import { Collector, type CollectorOptions } from "../collect/collector.ts";
 import { type CalledAccount, sharerOf } from "../collect/accountDispatchers.ts";
 import { isOnce, type PlannedCall } from "../collect/callPlan.ts";
@@ -22,7 +22,7 @@ import type { Fleet } from "../accounts/lease/fleet.ts";
 import type { AccountStations, Stations } from "./stations.ts";
 
 /** What a collector polls, whom it tells, and the stations it polls through. */
-type Joined = Omit<CollectorOptions, "accounts" | "shares"> & {
+type PipelineParts = Omit<CollectorOptions, "accounts" | "shares"> & {
   accounts: readonly CalledAccount[];
   /** All accounts that share the jobs; other collectors may call some of them. Default: those that are called here. */
   sharing?: readonly Sharer[];
@@ -31,7 +31,7 @@ type Joined = Omit<CollectorOptions, "accounts" | "shares"> & {
 };
 
 /** Joins schedule, plan and governor, which are the collector's, with what comes behind them. */
-export function openCollector({ accounts, sharing, isCalled, ...polled }: Joined): Collector {
+export function openCollector({ accounts, sharing, isCalled, ...polled }: PipelineParts): Collector {
   return new Collector({
     ...polled, // jobs and calendar: what is due, and when
     shares: new Shares(sharing ?? accounts.map(sharerOf), isCalled, polled.batch.first), // the owner of each instrument
@@ -39,7 +39,7 @@ export function openCollector({ accounts, sharing, isCalled, ...polled }: Joined
   });
 }
 
-type Called = {
+type CallContext = {
   clock: Pick<Clock, "now">;
   stations: Pick<Stations, "requestId" | "journal">;
   /** Reads the journal from where it left off, and stores rows and its place in one transaction. */
@@ -52,7 +52,7 @@ type Called = {
 
 export function calledAccount(
   open: AccountStations,
-  { clock, stations, loader, lease, metered }: Called,
+  { clock, stations, loader, lease, metered }: CallContext,
 ): CalledAccount {
   const { name } = open.account;
   const send: Send = async (planned, signal, onArrived) => {
@@ -69,7 +69,7 @@ export function calledAccount(
 
 /** Somebody who has asked for the call reads in the journal why no answer came. Where that cannot be written, the log says it. */
 async function noteFailure(
-  { clock, stations: { journal } }: Pick<Called, "clock" | "stations">,
+  { clock, stations: { journal } }: Pick<CallContext, "clock" | "stations">,
   { jobs: [job = ""], slotAt }: PlannedCall,
   error: unknown,
 ): Promise<void> {
@@ -80,7 +80,7 @@ async function noteFailure(
 }
 
 /** An answer that is safe: it is on disk, and the loader knows of it. */
-export type Collected = { record: ResponseRecord; answer: Answer; segment: string };
+export type CollectedAnswer = { record: ResponseRecord; answer: Answer; segment: string };
 
 /** The stations behind the governor, each with the few methods needed of it. */
 type CallPath = Pick<AccountStations, "fetchQuotes" | "sourceOf"> & {
@@ -92,9 +92,9 @@ type CallPath = Pick<AccountStations, "fetchQuotes" | "sourceOf"> & {
 };
 
 /** What a call under way is told by, and tells. */
-type Guarded = {
+type CallGuard = {
   signal?: AbortSignal;
-  onArrived?: (arrived: Arrived) => void;
+  onArrived?: (arrived: ArrivedAnswer) => void;
   /** See `FetchQuotes`. */
   mayLeave?: () => boolean;
 };
@@ -107,8 +107,8 @@ type Guarded = {
 export async function collectCall(
   { call, jobs, slotAt }: Pick<PlannedCall, "call" | "jobs" | "slotAt">,
   { account, requestId: newRequestId, calls, fetchQuotes, sourceOf, journal, loader }: CallPath,
-  { signal, onArrived, mayLeave }: Guarded = {},
-): Promise<Collected> {
+  { signal, onArrived, mayLeave }: CallGuard = {},
+): Promise<CollectedAnswer> {
   const requestId = newRequestId();
   const over = calls.leaves(requestId); // counted by the next run too, should this one be killed
   const response = await fetchQuotes(call, signal, mayLeave).finally(over); // signed GET, admitted by the governor

@@ -6,7 +6,7 @@ import type { Collection } from "./collection.ts";
 /** A change of the correction below this, in ms, is the same fault. */
 const SAME_CORRECTION_MS = 5_000;
 
-type Watched = {
+type TroubleState = {
   /** What timestamps are corrected by, in ms; 0 while the machine's clock is right. */
   clockCorrectionMs: number;
   /** The last call's error, null when it brought quotes. */
@@ -15,7 +15,7 @@ type Watched = {
 
 /** @returns to be called now and then with the collection under way */
 export function createEvents(log: Log): (collection: Pick<Collection, "accounts" | "collector">) => void {
-  const known = new Map<string, Watched>();
+  const known = new Map<string, TroubleState>();
   let strange = "";
   return ({ accounts, collector }) => {
     const { accounts: states } = collector.status();
@@ -39,7 +39,11 @@ export function createEvents(log: Log): (collection: Pick<Collection, "accounts"
   };
 }
 
-function sayChanges(log: Log, account: object, { before, now }: { before: Watched; now: Watched }): void {
+function sayChanges(
+  log: Log,
+  account: object,
+  { before, now }: { before: TroubleState; now: TroubleState },
+): void {
   const { clockCorrectionMs: correctionMs, lastError: failing } = before;
   const { clockCorrectionMs, lastError } = now;
   if (clockCorrectionMs === 0 && correctionMs !== 0) log.info(account, "the machine's clock is right again");

@@ -32,7 +32,7 @@ type Feed = { kind: "account"; baseUrl: string; credentials: Credentials } | { k
 export type Config = ReturnType<typeof toConfig>;
 
 /** What the settings say besides their values. */
-type Given = {
+type ConfigContext = {
   /** libpq's PGSSLMODE: TLS that an operator asked for that way stays on. */
   sslMode: string | undefined;
   /** Whether somebody has set the limit. If not, it rises to what the service names. */
@@ -166,7 +166,7 @@ function ownSettings(values: Environment): OwnSettings {
   return Object.fromEntries(own) as OwnSettings;
 }
 
-function toConfig(values: Environment, { sslMode, ...given }: Given) {
+function toConfig(values: Environment, { sslMode, ...given }: ConfigContext) {
   const { journalMaxMb, ...settings } = ownSettings(values);
   const service = knownService(values.QUOTES_SERVICE);
   const feed = toFeed(values, service);

@@ -10,19 +10,19 @@ import { QuotekeeperError } from "./errors.ts";
 import { nameOf, shellWord } from "./users.ts";
 
 /** A directory that one user owns. Its content says which user; an empty one has the user of the directory itself. */
-type Owned = {
+type OwnedDirectory = {
   dir: string;
   /** Names in it that programs of ours make, the one that says most first. */
   parts: readonly string[];
 };
 
 /** A data directory. The embedded server's files are not among it: root's belong to another user. */
-export function dataDirOwned(dir: string): Owned {
+export function dataDirOwned(dir: string): OwnedDirectory {
   return { dir, parts: ["journal", "collector", "serve", "once", "calls", "dashboard"] };
 }
 
 /** A lake. */
-export function lakeOwned(dir: string): Owned {
+export function lakeOwned(dir: string): OwnedDirectory {
   return { dir, parts: ["lake.json"] };
 }
 
@@ -32,7 +32,7 @@ export function lakeOwned(dir: string): Owned {
  * @throws QuotekeeperError OWNER_DIFFERS, before anything is written
  */
 export async function refuseOthers(
-  directories: readonly Owned[],
+  directories: readonly OwnedDirectory[],
   { uid, argv }: { uid: number; argv: readonly string[] },
 ): Promise<void> {
   for (const owned of directories) {
@@ -46,7 +46,7 @@ export async function refuseOthers(
   }
 }
 
-async function ownerOf({ dir, parts }: Owned) {
+async function ownerOf({ dir, parts }: OwnedDirectory) {
   const top = await stat(dir).catch(() => null);
   if (top === null) return null;
   for (const path of parts.map((part) => join(dir, part))) {

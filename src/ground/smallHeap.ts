@@ -17,15 +17,15 @@ const SMALL_HEAP_BYTES = 40e6;
 const MEASURE_EVERY_MS = 60_000;
 
 /** What says when a heap is measured, and how many bytes of it are in use. */
-type Measuring = { every: (measure: () => void, ms: number) => void; usedBytes: () => number };
+type HeapOptions = { every: (measure: () => void, ms: number) => void; usedBytes: () => number };
 
-const MEASURING: Measuring = {
+const MEASURING: HeapOptions = {
   every: (measure, ms) => setInterval(measure, ms).unref(),
   usedBytes: () => getHeapStatistics().used_heap_size,
 };
 
 /** For a command that runs for months beside other programs; called before it loads much. */
-export function keepHeapSmall({ every, usedBytes }: Measuring = MEASURING): void {
+export function keepHeapSmall({ every, usedBytes }: HeapOptions = MEASURING): void {
   keepNewSpace();
   keepCodeSmall();
   collectAfterGrowthOf(GROWTH_PERCENT);

@@ -3,7 +3,7 @@ import type { Clock } from "../ground/clock.ts";
 import { QuotekeeperError } from "../ground/errors.ts";
 import { type Completeness, readCompleteness, vanishedOf } from "./completeness.ts";
 import { nodeFs, type JournalFs } from "./fs.ts";
-import type { Accepted } from "./journalReports.ts";
+import type { Acceptance } from "./journalReports.ts";
 import { beginList } from "./listNewSegment.ts";
 import { appendToList, SEGMENT_LIST } from "./segmentList.ts";
 import { segmentHour } from "./segmentName.ts";
@@ -26,14 +26,14 @@ export async function acceptMissing(
   dir: string,
   { names, beforeHour }: AcceptRequest,
   { clock, fs = nodeFs, loaded = [] }: AcceptOptions,
-): Promise<Accepted[]> {
+): Promise<Acceptance[]> {
   const place = { dir, fs };
   const complete = await readCompleteness(dir, fs);
   const missing = [...complete.findings, ...vanishedOf(complete, loaded)]
     .filter(({ problem }) => problem === "missing")
     .map(({ segment }) => segment);
   const older = missing.filter((name) => beforeHour !== null && (segmentHour(name) ?? Infinity) < beforeHour);
-  const accepted = [...new Set([...names, ...older])].map((segment): Accepted => {
+  const accepted = [...new Set([...names, ...older])].map((segment): Acceptance => {
     if (segment === SEGMENT_LIST) return { segment, as: "begun" };
     if (missing.includes(segment) || isAway(complete, segment)) return { segment, as: "away" };
     const advice = "copy its file back if it was changed, move it away if it does not belong there";

@@ -135,4 +135,4 @@ export type Finding = JournalReport["findings"][number];
 /** `<segment>-<offset>.json`, next to the copy. */
 export type QuarantineNote = z.infer<typeof journalRepairJson>["setAside"][number];
 
-export type Accepted = z.infer<typeof journalAcceptJson>["accepted"][number];
+export type Acceptance = z.infer<typeof journalAcceptJson>["accepted"][number];

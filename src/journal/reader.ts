@@ -3,7 +3,7 @@ import { QuotekeeperError } from "../ground/errors.ts";
 import { FRAME_HEADER_BYTES } from "./frame.ts";
 import { nodeFs, unreadable, type JournalFs } from "./fs.ts";
 import type { Damage } from "./journalReports.ts";
-import { FrameScanner, type Found } from "./scanner.ts";
+import { FrameScanner, type FoundRecord } from "./scanner.ts";
 import { segmentId } from "./segmentName.ts";
 import { openSegment } from "./segments.ts";
 import { compressedRanges, plainRanges } from "./byteRanges.ts";
@@ -25,7 +25,7 @@ type EndItem = { kind: "end"; end: number; tail: Damage | null };
 type UnreadableItem = { kind: "unreadable"; error: QuotekeeperError };
 
 /** The `end` comes last, or `unreadable` instead. */
-type JournalItem = Found | DamageItem | EndItem | UnreadableItem;
+type JournalItem = FoundRecord | DamageItem | EndItem | UnreadableItem;
 
 /** Offsets are uncompressed and mean the same in every state. */
 type ReadOptions = {
@@ -103,7 +103,7 @@ export function namedError(error: unknown): QuotekeeperError {
   throw error;
 }
 
-function withPlace(item: Found | { kind: "damage"; damage: Damage }): Found | DamageItem {
+function withPlace(item: FoundRecord | { kind: "damage"; damage: Damage }): FoundRecord | DamageItem {
   return item.kind === "record" ? item : { ...item, inFile: null };
 }
 

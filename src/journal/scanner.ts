@@ -20,9 +20,9 @@ import type { Damage, DamageReason } from "./journalReports.ts";
 import type { JournalRecord } from "./record.ts";
 
 /** A record and where its frame lies: the next one begins at `end`. */
-export type Found = { kind: "record"; record: JournalRecord; offset: number; end: number };
+export type FoundRecord = { kind: "record"; record: JournalRecord; offset: number; end: number };
 
-type ScanItem = Found | { kind: "damage"; damage: Damage };
+type ScanItem = FoundRecord | { kind: "damage"; damage: Damage };
 
 /** Where a search began, and why. */
 type Search = { from: number; why: HeaderProblem | "content" | "cut"; claimedEnd: number | null };

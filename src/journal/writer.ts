@@ -113,7 +113,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
   };
 }
 
-type Waiting = {
+type WaitingAppend = {
   content: Content;
   resolve: (position: Position) => void;
   reject: (error: QuotekeeperError) => void;
@@ -123,7 +123,7 @@ class JournalWriter {
   readonly #options: JournalOptions & { fs: JournalFs };
   readonly #maxSegmentBytes: number;
   readonly #stop = new AbortController();
-  #waiting: Waiting[] = [];
+  #waiting: WaitingAppend[] = [];
   #segment: SegmentWriter | null = null;
   #totalBytes = 0;
   #failure: QuotekeeperError | null = null;
@@ -204,9 +204,9 @@ class JournalWriter {
   }
 
   /** The next records that fit into the segment and under the cap; refuses those that exceed the cap. */
-  async #takeGroup(): Promise<Waiting[]> {
+  async #takeGroup(): Promise<WaitingAppend[]> {
     const { maxTotalBytes = Infinity } = this.#options;
-    const group: Waiting[] = [];
+    const group: WaitingAppend[] = [];
     let bytes = 0;
     let measured = false;
     const room = Math.min(MAX_GROUP_BYTES, this.#maxSegmentBytes - (this.#segment?.size() ?? 0));
@@ -229,7 +229,7 @@ class JournalWriter {
     return group;
   }
 
-  async #commit(group: Waiting[], again = true): Promise<void> {
+  async #commit(group: WaitingAppend[], again = true): Promise<void> {
     const { dir, clock, onProblem } = this.#options;
     let doing = `${dir}: a new segment cannot be made`;
     try {
@@ -296,7 +296,7 @@ class JournalWriter {
     this.#options.onProblem(slow);
   }
 
-  #refuse(group: Waiting[], error: QuotekeeperError): void {
+  #refuse(group: WaitingAppend[], error: QuotekeeperError): void {
     this.#failure = error;
     for (const { reject } of group) reject(error);
   }

@@ -8,7 +8,7 @@ import {
 } from "../archive/ledger/knownShares.ts";
 import { isWatchlist } from "../archive/ledger/ledgerNames.ts";
 import { readStoredWithin } from "../archive/ledger/storedWithin.ts";
-import { readSharing, type Sharing } from "../archive/ledger/fleetRows.ts";
+import { readSharing, type SharingFacts } from "../archive/ledger/fleetRows.ts";
 import type { Collector } from "../collect/collector.ts";
 import { CLOCK_STEP_MS } from "../schedule/clockSteps.ts";
 import type { ScheduledJob, JobSchedule } from "../schedule/jobSchedule.ts";
@@ -23,10 +23,10 @@ import type { LedgerNote, LedgerSource, Share } from "../journal/ledger.ts";
 const HANDED_ON_MS = 600_000;
 
 /** The market, the jobs and the accounts that are polled. */
-type Polled<Job> = { source: LedgerSource; jobs: readonly Job[]; accounts: readonly string[] };
+type PolledMarket<Job> = { source: LedgerSource; jobs: readonly Job[]; accounts: readonly string[] };
 
 /** A gap in what is known of accounts. */
-export type Gap = Polled<ScheduledJob> & {
+export type Gap = PolledMarket<ScheduledJob> & {
   /** Since when they are polled: the slot that lasted then, and those after it, are the running collector's. */
   startedAt: Date;
   /** An earlier start, of a run that was killed before it had accounted for what lies before it. */
@@ -113,7 +113,7 @@ async function dueInGap(
 }
 
 /** Since which slot the jobs are shared out as they are. */
-function sharedSince(schedule: JobSchedule, { beganAt, agreedFrom }: Sharing): Date {
+function sharedSince(schedule: JobSchedule, { beganAt, agreedFrom }: SharingFacts): Date {
   // What is agreed on is in force from the next slot on.
   return new Date(Math.max(+(schedule.current(beganAt) ?? beganAt), +(agreedFrom ?? -Infinity)));
 }
@@ -153,7 +153,7 @@ function withoutOthers(
  */
 export async function accountForLeftOpen(
   pool: pg.Pool,
-  { source, accounts, jobs, now, run }: Polled<Pick<ScheduledJob, "job">> & { now: Date; run: string },
+  { source, accounts, jobs, now, run }: PolledMarket<Pick<ScheduledJob, "job">> & { now: Date; run: string },
 ): Promise<LedgerNote[]> {
   const notes: LedgerNote[] = [];
   for (const { job, account, slotAt, endsAt, due } of await readLeftOpen(pool, { source, accounts, run })) {
@@ -177,7 +177,7 @@ export async function accountForLeftOpen(
  */
 export async function accountForLate(
   pool: pg.Pool,
-  { source, jobs, from, to }: Omit<Polled<ScheduledJob>, "accounts"> & Span,
+  { source, jobs, from, to }: Omit<PolledMarket<ScheduledJob>, "accounts"> & Span,
 ): Promise<LedgerNote[]> {
   const since = jobs.map(({ job, schedule }): [string, Date] => [job.name, twoSlotsBack(schedule, from)]);
   const alike = new Map<string, { share: Required<Share>; polled: ScheduledJob; windows: Span[] }>();

@@ -20,7 +20,7 @@ import {
   type Span,
 } from "./pastSlotNotes.ts";
 
-type Settling = {
+type SettlerOptions = {
   /** The accounts that this collector calls now: of all others the open slots are somebody else's. */
   mine: () => readonly string[];
   sources: () => ReadonlySet<LedgerSource>;
@@ -47,24 +47,24 @@ const LOOK_EVERY_MS = 60_000;
 const LOADED_LATER_MS = 150_000;
 
 /** When this collector began with accounts, and since when their ledger may have gaps. */
-type Begun = { at: Date; since: Date };
+type Beginning = { at: Date; since: Date };
 
 /** Settles until it is closed; nothing before accounts are taken. */
 export class Settler {
   readonly #pool: pg.Pool;
-  readonly #settling: Settling;
+  readonly #settling: SettlerOptions;
   readonly #closing = new AbortController();
   readonly #timer: NodeJS.Timeout;
-  readonly #begun = new Map<string, Begun>();
+  readonly #begun = new Map<string, Beginning>();
   /** Those of them that are not accounted for yet. */
-  readonly #fresh = new Set<Begun>();
+  readonly #fresh = new Set<Beginning>();
   /** Whether the start's marker says that the ledger may have gaps. */
   #isUnsettled = false;
   /** The time in which lie the slots that late answers may be of. */
   #late: Span | null = null;
   #working: Promise<void> | null = null;
 
-  constructor(pool: pg.Pool, settling: Settling) {
+  constructor(pool: pg.Pool, settling: SettlerOptions) {
     this.#pool = pool;
     this.#settling = settling;
     this.#timer = setInterval(() => void this.look(), LOOK_EVERY_MS);
@@ -119,7 +119,7 @@ export class Settler {
   async #settle(): Promise<void> {
     const { mine, sources, collector, notes, unsettled, run, clock } = this.#settling;
     const fresh = [...this.#fresh];
-    const isYoung = (begun: Begun): boolean =>
+    const isYoung = (begun: Beginning): boolean =>
       fresh.includes(begun) || +clock.now() - +begun.at < LOADED_LATER_MS;
     const all = [...new Set(this.#begun.values())];
     const young = all.filter(isYoung);

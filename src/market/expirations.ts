@@ -59,7 +59,7 @@ export function nextExpirations(
 const FIRST_SETTLED = addDays(FIRST_DATE, 31);
 
 /** A contract, as far as its end goes; `strikes: "all"`: all contracts of the date, whatever their roots. */
-type Expiring = RootedSymbol & { expiration: string; strikes?: unknown };
+type ExpiringContract = RootedSymbol & { expiration: string; strikes?: unknown };
 
 /**
  * Whether nothing is to be asked of it any more. On its date it has not expired, a Saturday included; but a contract that is settled at
@@ -67,13 +67,13 @@ type Expiring = RootedSymbol & { expiration: string; strikes?: unknown };
  *
  * @param today exchange date, `YYYY-MM-DD`; see `contractDate`
  */
-export function isExpired(asked: Expiring, today: string, calendar: Calendar): boolean {
+export function isExpired(asked: ExpiringContract, today: string, calendar: Calendar): boolean {
   if (asked.expiration !== today) return asked.expiration < today;
   return asked.strikes !== "all" && settlingOpen(asked, calendar) !== null;
 }
 
 /** The open at which a contract is settled; null: it is settled at a close. */
-function settlingOpen(contract: Expiring, calendar: Calendar): Date | null {
+function settlingOpen(contract: ExpiringContract, calendar: Calendar): Date | null {
   const settled = SETTLEMENT_OF_ROOT.get(rootOf(contract).replace(/^[$^.]/, "")) ?? "close";
   if (settled === "close" || contract.expiration < FIRST_SETTLED) return null;
   const date = Temporal.PlainDate.from(contract.expiration);
@@ -91,7 +91,7 @@ function settlingOpen(contract: Expiring, calendar: Calendar): Date | null {
 const EXPIRES_WITHOUT_SESSION = REGULAR_CLOSE;
 
 /** The instant at which a contract ends: the open of its date's session, or of the last one before, if that settles it, else the close. */
-export function expiresAt(contract: Expiring, calendar: Calendar): Date {
+export function expiresAt(contract: ExpiringContract, calendar: Calendar): Date {
   return settlingOpen(contract, calendar) ?? closeOf(contract.expiration, calendar);
 }
 

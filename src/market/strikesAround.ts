@@ -3,7 +3,7 @@ import { QuotekeeperError } from "../ground/errors.ts";
 import { plainStrike } from "./instrument.ts";
 
 /** A decimal as `units` of 10^-`scale`. */
-type Scaled = { units: bigint; scale: number };
+type ScaledDecimal = { units: bigint; scale: number };
 
 const DECIMAL = /^(\d{1,18})(?:\.(\d{0,18}))?(?:[eE]([+-]?\d{1,2}))?$/;
 
@@ -43,7 +43,7 @@ export function byDecimal(a: string, b: string): number {
   return Number(x.units * 10n ** BigInt(y.scale) - y.units * 10n ** BigInt(x.scale));
 }
 
-function scaled(text: string): Scaled {
+function scaled(text: string): ScaledDecimal {
   const match = DECIMAL.exec(text);
   if (!match) throw new QuotekeeperError("CHAIN_INVALID", `"${text}" is no decimal number`);
   const [, whole = "", fraction = "", exponent = "0"] = match;
@@ -52,7 +52,7 @@ function scaled(text: string): Scaled {
   return scale >= 0 ? { units, scale } : { units: units * 10n ** BigInt(-scale), scale: 0 };
 }
 
-function decimalText({ units, scale }: Scaled): string {
+function decimalText({ units, scale }: ScaledDecimal): string {
   const digits = units.toString().padStart(scale + 1, "0");
   const split = digits.length - scale;
   return plainStrike(`${digits.slice(0, split)}.${digits.slice(split)}`);

@@ -25,13 +25,13 @@ export const OUTCOMES = [
 
 type Outcome = (typeof OUTCOMES)[number];
 
-export type Failed = Exclude<Outcome, "quotes">;
+export type FailedOutcome = Exclude<Outcome, "quotes">;
 
 /** The document of quotes, or a sentence for people. */
 export type Answer =
   | { outcome: "quotes"; document: ReadDocument }
   | {
-      outcome: Failed;
+      outcome: FailedOutcome;
       responseId: string | null;
       detail: string;
       /** Of `unauthorized`: a person has to log in, and nothing else mends it. */
@@ -64,7 +64,7 @@ export function emptyAnswer({ status, body }: RawAnswer): Answer | null {
 /** A longer body is not looked at for anything but blanks. */
 const MOST_BLANK = 4_096;
 
-export function failed(outcome: Failed, detail: string): Exclude<Answer, { outcome: "quotes" }> {
+export function failed(outcome: FailedOutcome, detail: string): Exclude<Answer, { outcome: "quotes" }> {
   return { outcome, responseId: null, detail };
 }
 

@@ -30,7 +30,7 @@ export const HELD_DIGITS = { whole: 15, fraction: 23 } as const;
 const NO_VALUE = "4.9E-324";
 
 /** A value, nothing (null), or a problem in words. */
-export type Read<T> =
+export type ReadResult<T> =
   | { ok: true; value: T | null }
   | {
       ok: false;
@@ -50,14 +50,14 @@ const GROUPED = /^[+-]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d*)?$/;
  * @returns text that PostgreSQL's `numeric` reads to the number; null when absent; a problem for a number that is too
  *   large
  */
-export function readDecimal(text: string): Read<string> {
+export function readDecimal(text: string): ReadResult<string> {
   if (isOrdinaryDecimal(text)) return { ok: true, value: text };
   const written = readWritten(text);
   return written.ok && written.value !== null ? heldDecimal(written.value) : written;
 }
 
 /** Like `readDecimal`, for numbers of any size and exactness, not rounded. */
-export function readWritten(text: string): Read<string> {
+export function readWritten(text: string): ReadResult<string> {
   const number = text.trim();
   if (ABSENT_TEXTS.has(number.toLowerCase())) return ABSENT;
   if (number.length > MAX_DIGITS)
@@ -72,7 +72,7 @@ export function readWritten(text: string): Read<string> {
 }
 
 /** Rounds to `HELD_DIGITS.fraction` digits; a problem for a number that is too large. */
-function heldDecimal(number: string): Read<string> {
+function heldDecimal(number: string): ReadResult<string> {
   const canonical = canonicalDecimal(number);
   if (isNoValue(canonical)) return unheld(number, "is the smallest double, which is no value");
   const fraction = canonical.split(".")[1] ?? "";
@@ -83,7 +83,7 @@ function heldDecimal(number: string): Read<string> {
   return { ok: true, value: held === canonical ? number : held };
 }
 
-export function unheld(number: string, why: string): Read<never> {
+export function unheld(number: string, why: string): ReadResult<never> {
   return { ok: false, problem: `"${inShort(number, SHOWN_LENGTH)}" ${why}`, isNumber: true };
 }
 
@@ -104,7 +104,7 @@ function rounded(canonical: string): string {
   return canonicalDecimal(`${sign}${digits.slice(0, point)}.${digits.slice(point)}`);
 }
 
-const ABSENT: Read<string> = Object.freeze({ ok: true, value: null });
+const ABSENT: ReadResult<string> = Object.freeze({ ok: true, value: null });
 
 const SHOWN_LENGTH = 40;
 
@@ -180,7 +180,7 @@ const MAX_BIGINT = 9_223_372_036_854_775_807n;
  * Reads a count (volume, size) as text that `bigint` accepts exactly. A fraction of zeros and an exponent are accepted
  * as long as the number is whole (`9440588.0`, `1.2E7`).
  */
-export function readInteger(text: string): Read<string> {
+export function readInteger(text: string): ReadResult<string> {
   if (isOrdinaryCount(text)) return { ok: true, value: text };
   const decimal = readWritten(text);
   if (!decimal.ok || decimal.value === null) return decimal;

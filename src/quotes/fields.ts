@@ -95,15 +95,15 @@ export const DIVIDEND_FIELDS = [
 export const NUMBER_FIELDS = [...PRICE_FIELDS, ...EXTENDED_FIELDS] as const;
 
 type Price = (typeof PRICE_FIELDS)[number];
-type Extended = (typeof EXTENDED_FIELDS)[number];
+type ExtendedColumn = (typeof EXTENDED_FIELDS)[number];
 
 export type PriceField = Price["name"];
 
-export type ExtendedField = Extended["name"];
+export type ExtendedField = ExtendedColumn["name"];
 
 export type DividendField = (typeof DIVIDEND_FIELDS)[number]["name"];
 
-type NamesOf<Type extends Field["type"]> = Extract<Price | Extended, { type: Type }>["name"];
+type NamesOf<Type extends Field["type"]> = Extract<Price | ExtendedColumn, { type: Type }>["name"];
 
 export type DecimalField = NamesOf<"decimal"> | "amount" | "yield";
 

@@ -11,7 +11,7 @@ import { type WantedNames, wantedOf, nameOf, contractNames } from "./wantedNames
  * The fate of one instrument. `oddFields` of a stored quote could not be read and are null in it. `answered` of an
  * absent one: an instrument of the answer that nobody asked for, and that is likely the same under another name.
  */
-export type Matched =
+export type MatchedItem =
   | { fate: "stored"; name: string; item: InstrumentQuote; oddFields: readonly OddField[] }
   | { fate: "unknown"; name: string }
   | { fate: "absent"; name: string; answered?: string }
@@ -23,10 +23,10 @@ export type DeadReason = "malformed" | "not_asked" | "answered_twice";
  * An item of the answer and the asked key it answers; null when that is unknown or was not asked for. `stranger`: the
  * item's own key, which was not asked for.
  */
-type Claim = { key: string | null; matched: Matched; read: ReadItem; stranger?: InstrumentKey };
+type Claim = { key: string | null; matched: MatchedItem; read: ReadItem; stranger?: InstrumentKey };
 
 /** Assigns the instruments of an answer to what its call asked for. */
-export function matchCall(call: QuoteCall | SavedCall, items: readonly ReadItem[]): Matched[] {
+export function matchCall(call: QuoteCall | SavedCall, items: readonly ReadItem[]): MatchedItem[] {
   return matchAnswer(askedInstruments(call), items, (key) => isOfCall(call, key));
 }
 
@@ -44,7 +44,7 @@ export function matchAnswer(
   asked: readonly InstrumentKey[] | null,
   items: readonly ReadItem[],
   belongs: (key: InstrumentKey) => boolean = () => true,
-): Matched[] {
+): MatchedItem[] {
   const wanted = asked && wantedOf(asked, items);
   const claims = items.map((item) => claimOf(item, wanted, belongs));
   const best = new Map<string, Claim>();
@@ -53,16 +53,16 @@ export function matchAnswer(
     if (claim.key !== null && (!other || rank(claim) < rank(other))) best.set(claim.key, claim);
   }
   const torn = contradictions(claims, best);
-  const rest = claims.flatMap((claim): Matched[] => {
+  const rest = claims.flatMap((claim): MatchedItem[] => {
     const chosen = claim.key === null ? undefined : best.get(claim.key);
     return chosen === claim ? [] : passedOver(claim, chosen, torn.get(claim.key ?? ""));
   });
-  const fateOf = (key: string, { matched, read }: Claim): Matched => {
+  const fateOf = (key: string, { matched, read }: Claim): MatchedItem => {
     const detail = torn.get(key);
     return detail === undefined ? matched : answeredTwice({ matched, read }, detail);
   };
   if (!asked || !wanted) return [...best].map(([key, claim]) => fateOf(key, claim)).concat(rest);
-  const firsts = [...new Set(wanted.names.values())].map((name): Matched => {
+  const firsts = [...new Set(wanted.names.values())].map((name): MatchedItem => {
     const claim = best.get(name);
     return claim ? fateOf(name, claim) : { fate: "absent", name };
   });
@@ -70,7 +70,7 @@ export function matchAnswer(
 }
 
 /** One fate for each instrument, without the rest of the answer. */
-export function fatesOf(matched: readonly Matched[]): Matched[] {
+export function fatesOf(matched: readonly MatchedItem[]): MatchedItem[] {
   const named = new Set<string>();
   return matched.filter(({ name }) => name !== null && !named.has(name) && named.add(name));
 }
@@ -96,7 +96,7 @@ function contradictions(claims: readonly Claim[], best: ReadonlyMap<string, Clai
 }
 
 /** What becomes of an item that is no instrument's fate: nothing, when it only repeats the chosen item. */
-function passedOver(claim: Claim, chosen: Claim | undefined, torn: string | undefined): Matched[] {
+function passedOver(claim: Claim, chosen: Claim | undefined, torn: string | undefined): MatchedItem[] {
   const { matched } = claim;
   if (matched.fate === "dead") return [matched];
   if (chosen && saysTheSame(chosen.matched, matched)) return [];
@@ -104,7 +104,7 @@ function passedOver(claim: Claim, chosen: Claim | undefined, torn: string | unde
   return [answeredTwice(claim, torn ?? "a second quote, with fields that could not be read")];
 }
 
-function saysTheSame(a: Matched, b: Matched): boolean {
+function saysTheSame(a: MatchedItem, b: MatchedItem): boolean {
   if (a.fate !== "stored" || b.fate !== "stored") return a.fate === b.fate;
   return (
     JSON.stringify(a.oddFields) === JSON.stringify(b.oddFields) &&
@@ -112,7 +112,7 @@ function saysTheSame(a: Matched, b: Matched): boolean {
   );
 }
 
-function answeredTwice({ matched, read }: Pick<Claim, "matched" | "read">, detail: string): Matched {
+function answeredTwice({ matched, read }: Pick<Claim, "matched" | "read">, detail: string): MatchedItem {
   return { fate: "dead", name: matched.name, reason: "answered_twice", detail, fragment: read.fragment };
 }
 
@@ -121,16 +121,16 @@ function answeredTwice({ matched, read }: Pick<Claim, "matched" | "read">, detai
  * that was asked for.
  */
 function withLikelyPairs(
-  matched: readonly Matched[],
+  matched: readonly MatchedItem[],
   { asked, claims }: { asked: readonly InstrumentKey[]; claims: readonly Claim[] },
-): Matched[] {
+): MatchedItem[] {
   const strangers = new Map(
     claims.flatMap(({ stranger }) => (stranger ? [[looseName(stranger), stranger]] : [])),
   );
   if (strangers.size === 0) return [...matched];
   const keys = new Map(asked.map((key) => [instrumentName(key), key]));
   const absentFor = new Map<string, string>();
-  const told = matched.map((match): Matched => {
+  const told = matched.map((match): MatchedItem => {
     const key = match.fate === "absent" ? keys.get(match.name) : undefined;
     const stranger = key && strangers.get(looseName(key));
     if (match.fate !== "absent" || !stranger) return match;
@@ -138,7 +138,7 @@ function withLikelyPairs(
     absentFor.set(answered, match.name);
     return { ...match, answered };
   });
-  return told.map((match): Matched => {
+  return told.map((match): MatchedItem => {
     const absent = match.fate === "dead" && match.name !== null ? absentFor.get(match.name) : undefined;
     if (match.fate !== "dead" || match.reason !== "not_asked" || absent === undefined) return match;
     return { ...match, detail: `${NOT_ASKED}; it asked for ${absent}, which is likely the same` };

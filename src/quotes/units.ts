@@ -11,7 +11,7 @@ import {
   readDecimal,
   readInteger,
   readWritten,
-  type Read,
+  type ReadResult,
   unheld,
 } from "./decimal.ts";
 
@@ -46,7 +46,7 @@ export function isPlainNumber(text: string, { unit, signed }: NumberKind): boole
 }
 
 /** A number of a column: as `readDecimal` or `readInteger` reads it, once its signs are read. */
-export function readNumber(text: string | undefined, kind: NumberKind): Read<string> {
+export function readNumber(text: string | undefined, kind: NumberKind): ReadResult<string> {
   if (!text) return { ok: true, value: null };
   if (isPlainNumber(text, kind)) return { ok: true, value: text };
   const parts = numberParts(text);
@@ -80,7 +80,7 @@ export function numberParts(text: string): NumberParts | null {
 function bareNumber(
   { sign, digits, isPercent }: NumberParts,
   { unit }: NumberKind,
-): string | Extract<Read<string>, { ok: false }> {
+): string | Extract<ReadResult<string>, { ok: false }> {
   const number = `${sign}${digits}`;
   if (!isPercent) return number;
   const { percent, holds } = UNITS[unit];
@@ -97,7 +97,7 @@ function bareNumber(
 const BELOW_ZERO = "is below zero";
 
 /** A number without signs but `+` or `-`, as its column holds it; a refusal below zero where nothing is. */
-function heldNumber(bare: string, { unit, signed }: NumberKind): Read<string> {
+function heldNumber(bare: string, { unit, signed }: NumberKind): ReadResult<string> {
   const read = UNITS[unit].type === "integer" ? readInteger(bare) : readDecimal(bare);
   if (!read.ok || read.value === null || signed === true) return read;
   return canonicalDecimal(read.value).startsWith("-") ? unheld(bare, BELOW_ZERO) : read;

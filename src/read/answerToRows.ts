@@ -7,7 +7,7 @@ import type { ResponseRecord } from "../journal/record.ts";
 import type { Answer } from "../quotes/answer.ts";
 import { canonicalDecimal, isNoValue } from "../quotes/decimal.ts";
 import { type DividendData, type InstrumentQuote, type Quote, MAX_FRAGMENT } from "../quotes/document.ts";
-import { matchCall, type Matched, NOT_ASKED } from "../quotes/match.ts";
+import { matchCall, type MatchedItem, NOT_ASKED } from "../quotes/match.ts";
 import { NO_RATE_LIMIT } from "../quotes/rateLimit.ts";
 import { askedInstruments, type QuoteCall, type SavedCall } from "../quotes/call.ts";
 import { isPlainCall, isYamlPiece } from "./plainCall.ts";
@@ -89,7 +89,7 @@ function yamlPiece(record: ResponseRecord, position: AnswerRows["position"]): An
 const YAML_PIECE =
   "a piece of a file that a YAML map describes, of a program before 0.9.0: nothing reads it any more";
 
-type Stored = Extract<Matched, { fate: "stored" }>;
+type StoredMatch = Extract<MatchedItem, { fate: "stored" }>;
 
 /** Instruments that nobody asked for, of one answer, that have a dead letter each: a service that answers something else does so at each slot. */
 const MOST_STRANGERS = 5;
@@ -115,7 +115,7 @@ function addDeadMatches(rows: AnswerRows): void {
 const OF_UNDERLYING = /^(?:underlying|undlyquote)\//;
 
 /** A dead letter for each field that could not be read: its instrument's row has NULL there. */
-function addOddFields(rows: AnswerRows, { name, item, oddFields }: Stored): void {
+function addOddFields(rows: AnswerRows, { name, item, oddFields }: StoredMatch): void {
   for (const { element, text, problem } of oddFields) {
     const instrument = OF_UNDERLYING.test(element) ? (item.underlying?.symbol ?? name) : name;
     addDead(rows, { instrument, reason: "odd_field", detail: problem, fragment: text });
@@ -132,7 +132,7 @@ type Offer = {
 
 function addOffers(
   offers: Offer[],
-  { item, oddFields }: Stored,
+  { item, oddFields }: StoredMatch,
   given: Pick<QuoteUnit, "observedAt" | "delayed">,
 ): void {
   const { observedAt } = given;

@@ -3,7 +3,7 @@ import { type Instant, instantOf, microsOf } from "../ground/clock.ts";
 import { isDateText } from "../market/calendar/dates.ts";
 import type { Cell } from "./cell.ts";
 import { type Field, timeOf } from "./timePattern.ts";
-import { type LocalTime, isLocalTime, microsAsUtc, type TimeRead } from "./wallTime.ts";
+import { type LocalTime, isLocalTime, microsAsUtc, type TimeResult } from "./wallTime.ts";
 
 /**
  * Assumed: no quote that somebody imports is older or younger than this. Milliseconds that are taken for seconds or
@@ -36,7 +36,7 @@ const AS_STORED = /^(\d{4}-\d\d-\d\d)T((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.(\
 /** A date is no instant: midnight in UTC is an evening in New York. */
 const DATE_ALONE = /^[\d-]+$/u;
 
-function inUtc(time: LocalTime): TimeRead {
+function inUtc(time: LocalTime): TimeResult {
   if (!isLocalTime(time)) return { ok: false, problem: "no calendar has that date, or no clock that time" };
   return { ok: true, micros: microsAsUtc(time) };
 }
@@ -47,7 +47,7 @@ const ISO_WHOLE =
   /^(\d{4})-?(\d{2})-?(\d{2})(?:[T ](\d{2}):?(\d{2})(?::?(\d{2})(?:[.,](\d{1,9}))?)?\s?(Z|[+-]\d{2}(?::?\d{2})?)?)?$/iu;
 
 /** ISO 8601, basic or extended, date alone or date and time, with or without offset; the text is nothing else. */
-export function readIso(text: string, local: (time: LocalTime) => TimeRead): TimeRead | null {
+export function readIso(text: string, local: (time: LocalTime) => TimeResult): TimeResult | null {
   return isoTime(ISO_WHOLE.exec(text), local);
 }
 
@@ -55,7 +55,7 @@ export function readIso(text: string, local: (time: LocalTime) => TimeRead): Tim
  * ISO 8601 somewhere in a file's name, with its `T`; `:` may have become `-`, `_` or `.` there, as file systems want
  * it. A fraction has 3, 6 or 9 digits: one of one digit is the number of a copy.
  */
-export function findIso(text: string, local: (time: LocalTime) => TimeRead): TimeRead | null {
+export function findIso(text: string, local: (time: LocalTime) => TimeResult): TimeResult | null {
   const match = ISO.exec(text);
   return match?.[4] === undefined || match[5] === undefined ? null : isoTime(match, local);
 }
@@ -63,6 +63,6 @@ export function findIso(text: string, local: (time: LocalTime) => TimeRead): Tim
 /** What the groups of both expressions are. */
 const ISO_FIELDS: readonly Field[] = ["year", "month", "day", "hour", "minute", "second", "fraction", "zone"];
 
-function isoTime(match: RegExpExecArray | null, local: (time: LocalTime) => TimeRead): TimeRead | null {
+function isoTime(match: RegExpExecArray | null, local: (time: LocalTime) => TimeResult): TimeResult | null {
   return match === null ? null : timeOf(ISO_FIELDS, match.slice(1), local);
 }

@@ -21,7 +21,7 @@ import type {
   DeadLetter,
   InstrumentRow,
   QuoteUnit,
-  Restored,
+  RestoredRows,
   RestoredDividend,
   RestoredInstrument,
   RestoredSource,
@@ -35,11 +35,11 @@ class Unfit extends Error {}
 /** The rows and dead letters of a piece. Never throws. */
 export function exportRows(
   record: ResponseRecord,
-): Pick<AnswerRows, "units" | "deadLetters"> & { restored: Restored } {
+): Pick<AnswerRows, "units" | "deadLetters"> & { restored: RestoredRows } {
   const { table } = record.request as ExportCall;
   const units: QuoteUnit[] = [];
   const deadLetters: DeadLetter[] = [];
-  const restored: Restored = { sources: [], instruments: [], dividends: [] };
+  const restored: RestoredRows = { sources: [], instruments: [], dividends: [] };
   const take: Record<ExportCall["table"], (row: PieceRow, odd: string[]) => void> = {
     sources: (row) => restored.sources.push(sourceOf(row)),
     instruments: (row) => restored.instruments.push(instrumentOf(row)),

@@ -16,7 +16,7 @@ import { type RawRow, RowSplitter } from "./splitRows.ts";
 type PieceRows = Required<Pick<AnswerRows, "units" | "deadLetters" | "cut">>;
 
 /** A row that was read. */
-type Read = {
+type RowResult = {
   ok: true;
   unit: QuoteUnit;
   /** Of its instrument. */
@@ -75,8 +75,8 @@ function rowsOfBody(body: Uint8Array, firstLine: number): { header: Buffer; rows
  * Of the instruments and times for which rows have different values: in what. None of such rows is stored, because nothing
  * tells which is right. A row that says the same again is a repetition, for the database to pass over.
  */
-function contradictions(read: readonly (Read | Unread)[]): Map<string, string> {
-  const kept = new Map<string, Read>();
+function contradictions(read: readonly (RowResult | Unread)[]): Map<string, string> {
+  const kept = new Map<string, RowResult>();
   const torn = new Map<string, string>();
   for (const found of read) {
     if (!found.ok) continue;
@@ -95,11 +95,11 @@ function contradictions(read: readonly (Read | Unread)[]): Map<string, string> {
   return torn;
 }
 
-function placeOf({ unit, key }: Read): string {
+function placeOf({ unit, key }: RowResult): string {
   return `${unit.observedAt} ${key}`;
 }
 
-type FoundRow = { place: string; found: Read | Unread };
+type FoundRow = { place: string; found: RowResult | Unread };
 
 /** Reads the rows below a header: each with its place in the file that people have. */
 export function createRowReader(
@@ -166,14 +166,14 @@ function delayedOf(text: TextOf): Cell<boolean> {
   return { ok: false, problem: `delayed is ${shown(given)}: expected true or false` };
 }
 
-type QuoteRead =
+type QuoteResult =
   { ok: true; quote: Quote; cut: number; odd: readonly string[] } | { ok: false; problem: string };
 
 /**
  * Reads the values of the columns that a table has. A cell that is no number, or none of its unit, costs the row: it may be another
  * column's. A number that its column cannot hold, such as a price below zero, stands for no value, and is told.
  */
-function readQuote(text: TextOf): QuoteRead {
+function readQuote(text: TextOf): QuoteResult {
   const found = { odd: [] as string[], cut: 0, isEmpty: true, problem: null as string | null };
   const valueOf = ({ column, name, unit, signed }: (typeof NUMBER_FIELDS)[number]): string | null => {
     const given = text(column);

@@ -3,7 +3,7 @@ import type { Instant } from "../ground/clock.ts";
 import type { RecordSource, ResponseRecord } from "../journal/record.ts";
 import type { Answer } from "../quotes/answer.ts";
 import type { Quote } from "../quotes/document.ts";
-import type { DeadReason, Matched } from "../quotes/match.ts";
+import type { DeadReason, MatchedItem } from "../quotes/match.ts";
 
 /** What identifies an instrument in the archive; strikes are canonical text. */
 export type InstrumentIdentity = {
@@ -56,13 +56,13 @@ export type AnswerRows = {
   position: { segment: string; offset: number };
   answer: Answer;
   /** What became of each instrument asked for; empty when the answer is no quotes document. */
-  matched: Matched[];
+  matched: MatchedItem[];
   units: QuoteUnit[];
   deadLetters: DeadLetter[];
   /** Of plain tables alone: of how many times what is beyond microseconds was left out. */
   cut?: number;
   /** Of pieces of an export alone. */
-  restored?: Restored;
+  restored?: RestoredRows;
 };
 
 /** A source with the number it had. */
@@ -90,7 +90,7 @@ export type RestoredDividend = {
 };
 
 /** What a piece of an export holds besides quotes. */
-export type Restored = {
+export type RestoredRows = {
   sources: RestoredSource[];
   instruments: RestoredInstrument[];
   dividends: RestoredDividend[];

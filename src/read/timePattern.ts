@@ -1,6 +1,6 @@
 /** Times written by a pattern in the manner of strptime, in file names. Pure. */
 
-import { type LocalTime, type TimeRead, isLocalTime, microsAsUtc } from "./wallTime.ts";
+import { type LocalTime, type TimeResult, isLocalTime, microsAsUtc } from "./wallTime.ts";
 
 const ZONE = "Z|UTC|GMT|[+-]\\d{2}(?::?\\d{2})?";
 
@@ -29,7 +29,7 @@ const MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "
 
 export type TimePattern = {
   /** The time in a text, or why there is none; null where the pattern is not to be found. */
-  read: (text: string, local: (time: LocalTime) => TimeRead) => TimeRead | null;
+  read: (text: string, local: (time: LocalTime) => TimeResult) => TimeResult | null;
 };
 
 /**
@@ -93,8 +93,8 @@ function missing(fields: readonly Field[]): string | null {
 export function timeOf(
   fields: readonly Field[],
   texts: readonly string[],
-  local: (time: LocalTime) => TimeRead,
-): TimeRead {
+  local: (time: LocalTime) => TimeResult,
+): TimeResult {
   const read = wholeMicros(fields, texts, local);
   const beyond = (texts[fields.indexOf("fraction")] ?? "").slice(MICRO_DIGITS);
   return read.ok && /[1-9]/u.test(beyond) ? { ...read, cut: true } : read;
@@ -106,8 +106,8 @@ const MICRO_DIGITS = 6;
 function wholeMicros(
   fields: readonly Field[],
   texts: readonly string[],
-  local: (time: LocalTime) => TimeRead,
-): TimeRead {
+  local: (time: LocalTime) => TimeResult,
+): TimeResult {
   const text = (field: Field): string | undefined => texts[fields.indexOf(field)];
   const number = (field: Field): number => Number(text(field) ?? 0);
   const micros = Number((text("fraction") ?? "").padEnd(MICRO_DIGITS, "0").slice(0, MICRO_DIGITS));

@@ -16,7 +16,7 @@ export type LocalTime = {
 type Minute = { starts: number; skipped: boolean };
 
 /** A time, or why there is none. `cut`: the text says more than microseconds. */
-export type TimeRead = { ok: true; micros: bigint; cut?: true } | { ok: false; problem: string };
+export type TimeResult = { ok: true; micros: bigint; cut?: true } | { ok: false; problem: string };
 
 /** Whether the fields name a moment of the calendar; a leap second does not. */
 export function isLocalTime({ year, month, day, hour, minute, second }: LocalTime): boolean {
@@ -41,7 +41,7 @@ export function microsAsUtc({ year, month, day, hour, minute, second, micros }: 
  * @param zone IANA name
  * @throws RangeError for an unknown one, in words of our own: a dead letter keeps them, and systems have different ones
  */
-export function createLocalReader(zone: string): (time: LocalTime) => TimeRead {
+export function createLocalReader(zone: string): (time: LocalTime) => TimeResult {
   try {
     Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(zone);
   } catch (cause) {

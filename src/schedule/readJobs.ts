@@ -54,7 +54,7 @@ export async function readJobs(dir: string, settings: AccountSettings | null = n
   const report: JobsReport = { ...found, jobs: [], calendar: [], neverDue: [], passedBy };
   const bounds = { below: [dir], own: settings?.ownFiles ?? [], outside: OUTSIDE };
   const market = found.accounts[0] ?? settings;
-  const known: Known = { names: new Map(), accounts, lines: new Map(), bounds, market };
+  const known: JobContext = { names: new Map(), accounts, lines: new Map(), bounds, market };
   for (const name of names) {
     const file = join(dir, name);
     const text = await readTextFile(file).catch((error: NodeJS.ErrnoException) => {
@@ -153,7 +153,7 @@ function readCalendar(file: string, text: string, report: Pick<JobsReport, "cale
 }
 
 /** What jobs are checked against besides their own schema. */
-type Known = {
+type JobContext = {
   /** The file of each name. */
   names: Map<string, string>;
   /** None where they are unknown or not asked for. */
@@ -178,7 +178,7 @@ const looseSchema = z
 async function readJob(
   file: string,
   text: string,
-  { report, known }: { report: JobsReport; known: Known },
+  { report, known }: { report: JobsReport; known: JobContext },
 ): Promise<void> {
   const read = readYamlFile(file, text, { schema: jobSchema, textKeys: TEXT_KEYS });
   const problems = read.ok ? [] : [...read.problems];
@@ -226,7 +226,7 @@ const isEverDue = remembered(1_000, (asked: string): boolean => {
 });
 
 /** A schedule that never meets its session on a trading day makes no job, like a wrong file. */
-function dropNeverDue(report: JobsReport, { lines }: Known): void {
+function dropNeverDue(report: JobsReport, { lines }: JobContext): void {
   const isDueIn = ({ schedule, timezone }: Job, session: Job["session"]): boolean =>
     isEverDue(JSON.stringify({ cron: schedule, timezone, session, overrides: report.calendar }));
   report.jobs = report.jobs.filter((job) => {

@@ -6,7 +6,7 @@ import type { ServerResponse } from "node:http";
 import type { Clock } from "../ground/clock.ts";
 import type { Verdict } from "../services/oauth/verifyRequest.ts";
 import { writeStringDocument } from "../services/reference/writeDocument.ts";
-import { type Fail, type Failed, send, setDate, setLimitHeaders } from "./answers.ts";
+import { type Fail, type FailureListener, send, setDate, setLimitHeaders } from "./answers.ts";
 import type { Call } from "./app.ts";
 import { type AuthenticateOptions, authenticator } from "./authenticate.ts";
 import { type CallClass, faultText, type LimitHeaders, type Limits, SERVICE_LIMITS } from "./limits.ts";
@@ -28,10 +28,10 @@ export type AdmissionOptions = AuthenticateOptions & {
   persistUsed?: () => void;
 };
 
-export type Admitted = Call & { key: ServiceKey; headers: LimitHeaders };
+export type AdmittedCall = Call & { key: ServiceKey; headers: LimitHeaders };
 
 /** Answers an admitted call; returns a promise if that takes time. */
-export type Answer = (call: Admitted) => void | Promise<void>;
+export type Answer = (call: AdmittedCall) => void | Promise<void>;
 
 export type Admission = {
   /**
@@ -42,9 +42,9 @@ export type Admission = {
   useUp: (key: ServiceKey, response: ServerResponse) => void;
 };
 
-type Refused = Extract<Verdict, { ok: false }>;
+type Refusal = Extract<Verdict, { ok: false }>;
 
-export function createAdmission(options: AdmissionOptions, fail: Fail, failed: Failed): Admission {
+export function createAdmission(options: AdmissionOptions, fail: Fail, failed: FailureListener): Admission {
   const { keys, clock, limits = SERVICE_LIMITS } = options;
   // Keys are looked up every two turns, so a revoked key is refused soon.
   const current = typeof keys === "function" ? oncePerTwoTurns(keys) : keys;
@@ -90,7 +90,7 @@ export function createAdmission(options: AdmissionOptions, fail: Fail, failed: F
   };
 }
 
-function refuse({ response, refusal }: Call, { status, reason }: Refused, fail: Fail): void {
+function refuse({ response, refusal }: Call, { status, reason }: Refusal, fail: Fail): void {
   if (refusal) return fail(response, refusal.status, refusal.problem);
   if (status === STATUS.malformed) return fail(response, status, reason);
   response.setHeader("WWW-Authenticate", "OAuth");
@@ -99,9 +99,9 @@ function refuse({ response, refusal }: Call, { status, reason }: Refused, fail: 
 
 /** Answers a call within its limit; any answer, also of a failure, has the limit's headers. */
 function answerCounted(
-  call: Admitted,
+  call: AdmittedCall,
   answer: Answer,
-  { fail, failed }: { fail: Fail; failed: Failed },
+  { fail, failed }: { fail: Fail; failed: FailureListener },
 ): void {
   const { response, refusal, headers } = call;
   const unanswered = (error: unknown): void => {

@@ -31,7 +31,7 @@ export function send(response: ServerResponse, { status, type = XML_TYPE, body }
 
 export type Fail = (response: ServerResponse, status: number, problem: string) => void;
 
-export type Failed = (response: ServerResponse, error: unknown) => void;
+export type FailureListener = (response: ServerResponse, error: unknown) => void;
 
 /**
  * @param newId an id for each document

@@ -9,7 +9,7 @@ import { performance } from "node:perf_hooks";
 import { QuotekeeperError } from "../ground/errors.ts";
 import { type AbsoluteTarget, absoluteTarget } from "../ground/httpHead.ts";
 import { splitTarget } from "../services/oauth/protocol.ts";
-import { declaredBytes, type Fail, type Failed, MAX_BODY_BYTES } from "./answers.ts";
+import { declaredBytes, type Fail, type FailureListener, MAX_BODY_BYTES } from "./answers.ts";
 import { STATUS } from "./httpStatus.ts";
 import {
   answerUnreadable,
@@ -77,7 +77,7 @@ type AppOptions = {
   log: ServiceLog | undefined;
   newId: () => string;
   fail: Fail;
-  failed: Failed;
+  failed: FailureListener;
   patience: Patience;
   answer: (call: Call) => void;
 };

@@ -54,7 +54,7 @@ type ClosedFile = { path: string; begunAt: number; newest: number };
 type OpenFile = ClosedFile & { fd: number };
 
 /** Lines to be written, their newest timestamp, and the moment of the call. */
-type Waiting = { lines: string; newest: number; nowSeconds: number; horizon: number };
+type WaitingLines = { lines: string; newest: number; nowSeconds: number; horizon: number };
 
 export class NonceLog {
   /** Nonces of earlier runs whose timestamps are still accepted. */
@@ -68,7 +68,7 @@ export class NonceLog {
   #horizon: number;
   #closed: ClosedFile[];
   #current: OpenFile | null = null;
-  #waiting: Waiting | null = null;
+  #waiting: WaitingLines | null = null;
   readonly #windows = ofEachClass<KeptWindow>();
   readonly #changed = ofEachClass<KeptWindow>();
 
@@ -151,7 +151,7 @@ export class NonceLog {
     return (this.#current = { fd, path, begunAt: at, newest: 0 });
   }
 
-  #write({ lines, newest, nowSeconds, horizon }: Waiting): void {
+  #write({ lines, newest, nowSeconds, horizon }: WaitingLines): void {
     if (this.#current && Math.abs(nowSeconds - this.#current.begunAt) >= FILE_SECONDS) this.close();
     const file = this.#current ?? this.#begin(nowSeconds, horizon);
     file.newest = Math.max(file.newest, newest);

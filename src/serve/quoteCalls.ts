@@ -3,12 +3,12 @@ import type { Clock } from "../ground/clock.ts";
 import { splitTarget } from "../services/oauth/protocol.ts";
 import { parseRequest } from "../services/reference/parseRequest.ts";
 import { writeDocument, writeDocumentBytes } from "../services/reference/writeDocument.ts";
-import type { Admission, Admitted, Answer } from "./admission.ts";
+import type { Admission, AdmittedCall, Answer } from "./admission.ts";
 import { type Fail, sendQuotes, setLimitHeaders } from "./answers.ts";
 import { createTargetMemory } from "./authenticate.ts";
 import type { QuoteSource } from "./source.ts";
 import { STATUS } from "./httpStatus.ts";
-import { answerQuotes, type Quotes, type Wanted, wantedBy } from "./wanted.ts";
+import { answerQuotes, type Quotes, type RequestedQuotes, wantedBy } from "./wanted.ts";
 
 /**
  * Assumed: a token that may see only delayed quotes and asks for real-time ones is refused with 403 and told so. If it
@@ -27,7 +27,7 @@ export type AnswerParts = {
   clock: Pick<Clock, "now">;
   newId: () => string;
   fail: Fail;
-  outcomeOf: (call: Admitted) => Outcome | Promise<Outcome>;
+  outcomeOf: (call: AdmittedCall) => Outcome | Promise<Outcome>;
   /** Uses up the rest of a token's limit, and answers so. */
   useUp: Admission["useUp"];
 };
@@ -35,10 +35,10 @@ export type AnswerParts = {
 type Outcome = Exclude<Quotes, string> | { status: number; problem: string };
 
 /** What a target asks for: which quotes, and how it said `delayed`; or why it is refused. */
-type AskedFor = { wanted: Wanted; delayedAsked: boolean | null } | string;
+type AskedFor = { wanted: RequestedQuotes; delayedAsked: boolean | null } | string;
 
 export function quotesAnswer({ source, clock, newId, fail, outcomeOf }: AnswerParts): Answer {
-  const answer = ({ response, headers }: Admitted, outcome: Outcome): void => {
+  const answer = ({ response, headers }: AdmittedCall, outcome: Outcome): void => {
     if ("problem" in outcome) {
       setLimitHeaders(response, headers);
       return fail(response, outcome.status, outcome.problem);

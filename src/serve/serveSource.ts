@@ -33,14 +33,17 @@ export type OpenSource = {
   description: string;
 };
 
-type Sourced = { config: Config; edges: Edges; request: SourceRequest };
+type SourceContext = { config: Config; edges: Edges; request: SourceRequest };
 
 /**
  * Runs `work` with the source open.
  *
  * @throws QuotekeeperError USAGE, WATCHLISTS_INVALID, ARCHIVE_EMPTY, DATABASE_*
  */
-export async function withSource<T>(sourced: Sourced, work: (source: OpenSource) => Promise<T>): Promise<T> {
+export async function withSource<T>(
+  sourced: SourceContext,
+  work: (source: OpenSource) => Promise<T>,
+): Promise<T> {
   const { edges, request } = sourced;
   checkUsage(request);
   return request.source === "simulated" ? work(openSimulated(edges, request)) : withArchived(sourced, work);
@@ -76,7 +79,7 @@ function openSimulated({ clock }: Edges, { seed, asOf, speed }: SourceRequest): 
 }
 
 async function withArchived<T>(
-  { config, edges, request }: Sourced,
+  { config, edges, request }: SourceContext,
   work: (source: OpenSource) => Promise<T>,
 ): Promise<T> {
   const watchlists = request.watchlists === undefined ? NO_WATCHLISTS : readWatchlists(request.watchlists);
@@ -97,10 +100,13 @@ async function withArchived<T>(
   });
 }
 
-type Chosen = { rows: RowsKind; extent: Extent | null };
+type RowsChoice = { rows: RowsKind; extent: Extent | null };
 
 /** Real rows where there are any, or where simulated ones are not there either: rows may come while it serves. */
-async function chooseRows(pool: Parameters<typeof readExtent>[0], wanted: RowsKind | null): Promise<Chosen> {
+async function chooseRows(
+  pool: Parameters<typeof readExtent>[0],
+  wanted: RowsKind | null,
+): Promise<RowsChoice> {
   const extents = {
     real: wanted === "simulated" ? null : await readExtent(pool, KINDS.real),
     simulated: wanted === "real" ? null : await readExtent(pool, KINDS.simulated),

@@ -5,7 +5,7 @@ import type { InstrumentQuote } from "../quotes/document.ts";
 /** Assumed: delayed quotes are 15 minutes old, the usual delay of US exchanges; the specification names none. */
 export const DELAY_MS = 15 * 60_000;
 
-export type Asked = {
+export type SourceQuestion = {
   /** The service's clock, UTC. A source that plays another time derives that time from this one. */
   now: Date;
   /** true: delayed quotes. false: real-time ones. null: the request does not say. */
@@ -30,7 +30,7 @@ export type QuoteSource = {
    */
   quotes?: (
     keys: readonly InstrumentKey[],
-    asked: Asked,
+    asked: SourceQuestion,
   ) => readonly InstrumentQuote[] | Promise<readonly InstrumentQuote[]>;
   /** The symbols of a watchlist; null: no watchlist has that id. */
   watchlist: (id: string) => readonly string[] | null | Promise<readonly string[] | null>;

@@ -10,7 +10,7 @@ import {
 import type { InstrumentQuote } from "../quotes/document.ts";
 import { DELAYED_DEFAULT, type QuoteRequest } from "../services/reference/parseRequest.ts";
 import { keyOfSymbol } from "../quotes/call.ts";
-import { type Asked, DELAY_MS, type QuoteSource } from "./source.ts";
+import { type SourceQuestion, DELAY_MS, type QuoteSource } from "./source.ts";
 
 /**
  * Assumed: a longer list of symbols is refused with 400. It is the largest list that clients of the live service
@@ -18,7 +18,7 @@ import { type Asked, DELAY_MS, type QuoteSource } from "./source.ts";
  */
 const MAX_SYMBOLS = 325;
 
-export type Wanted = {
+export type RequestedQuotes = {
   /** The watchlist; with `keys`, the one to answer from if no key is known; null: none. */
   watchlist: string | null;
   /** The instruments in the order asked, each once; null: only a watchlist is wanted. */
@@ -31,7 +31,7 @@ export type Wanted = {
  * Assumed: a list of one name is a watchlist when the source has one of that id and knows no symbol of that name, for the
  * specification folds watchlists into `symbols`; and an unknown watchlist is refused with 400.
  */
-export function wantedBy(request: QuoteRequest): Wanted | string {
+export function wantedBy(request: QuoteRequest): RequestedQuotes | string {
   if (request.kind === "option") return { watchlist: null, keys: [option(request.contract)] };
   if (request.kind === "watchlist") return { watchlist: request.watchlist, keys: null };
   const { symbols } = request;
@@ -46,7 +46,11 @@ export type Quotes = readonly InstrumentQuote[] | string;
 /**
  * The wanted quotes; a promise only if the source returns one, because awaiting a value costs more than looking it up.
  */
-export function answerQuotes(source: QuoteSource, wanted: Wanted, asked: Asked): Quotes | Promise<Quotes> {
+export function answerQuotes(
+  source: QuoteSource,
+  wanted: RequestedQuotes,
+  asked: SourceQuestion,
+): Quotes | Promise<Quotes> {
   const { watchlist, keys } = wanted;
   const answer = (members: readonly string[] | null): Quotes | Promise<Quotes> => {
     const found = keys && quotesOf(source, keys, asked);
@@ -65,7 +69,7 @@ export function answerQuotes(source: QuoteSource, wanted: Wanted, asked: Asked):
 function quotesOf(
   source: QuoteSource,
   keys: readonly InstrumentKey[],
-  asked: Asked,
+  asked: SourceQuestion,
 ): readonly InstrumentQuote[] | Promise<readonly InstrumentQuote[]> {
   if (source.quotes) return source.quotes(keys, asked);
   const delayMs = (asked.delayed ?? DELAYED_DEFAULT) ? DELAY_MS : 0;

@@ -9,7 +9,7 @@ import { readHttpDate } from "../quotes/rateLimit.ts";
 import { estimateSkew, SUSPECT_SKEW_MS } from "./clockSkew.ts";
 
 /** A call of the checkup, and its answer. */
-export type Probed = { call: QuoteCall; answer: Answer } & Pick<
+export type Probe = { call: QuoteCall; answer: Answer } & Pick<
   ResponseRecord,
   "status" | "headers" | "body" | "requestedAt" | "observedAt"
 >;
@@ -27,9 +27,9 @@ export type Finding = {
 
 export type Checkup = {
   /** The next call, by the answers so far; null: there are enough, or more would show nothing. At most MOST_CALLS. */
-  next: (probed: readonly Probed[], today: string) => QuoteCall | null;
+  next: (probed: readonly Probe[], today: string) => QuoteCall | null;
   /** @param isDelayed whether all quotes of the address are known to be delayed; null: each call says which it wants */
-  findings: (probed: readonly Probed[], isDelayed: boolean | null) => Finding[];
+  findings: (probed: readonly Probe[], isDelayed: boolean | null) => Finding[];
 };
 
 /** Calls of a checkup, at most. */
@@ -50,7 +50,7 @@ export function finding(
 
 export const NOT_ASKED = ["unknown", "no call came so far"] as const;
 
-export function acceptedFinding([first]: readonly Probed[]): Finding {
+export function acceptedFinding([first]: readonly Probe[]): Finding {
   const judged = (): readonly [Finding["verdict"], string] => {
     if (!first) return NOT_ASKED;
     const { outcome } = first.answer;
@@ -61,7 +61,7 @@ export function acceptedFinding([first]: readonly Probed[]): Finding {
 }
 
 /** @param form what answers are in */
-export function readableFinding(form: string, probed: readonly Probed[]): Finding {
+export function readableFinding(form: string, probed: readonly Probe[]): Finding {
   const read = probed.filter(({ answer }) => answer.outcome === "quotes").length;
   const broken = probed.find(({ answer }) => answer.outcome === "malformed");
   const all = `${read} of ${probed.length} answers were whole quotes`;
@@ -75,7 +75,7 @@ export function readableFinding(form: string, probed: readonly Probed[]): Findin
 }
 
 /** Whether these headers are in each answer. @param names in lower case */
-export function headersFinding(names: readonly string[], probed: readonly Probed[]): Finding {
+export function headersFinding(names: readonly string[], probed: readonly Probe[]): Finding {
   const missing = names.filter((name) => probed.some(({ headers }) => headers[name] === undefined));
   return finding(
     `Each answer has the headers ${names.join(", ")}`,
@@ -88,7 +88,7 @@ export function headersFinding(names: readonly string[], probed: readonly Probed
 }
 
 /** The time in a header beside the answer's `Date`. @param unitMs of the header's number */
-export function expiryFinding(name: string, unitMs: 1 | 1_000, probed: readonly Probed[]): Finding {
+export function expiryFinding(name: string, unitMs: 1 | 1_000, probed: readonly Probe[]): Finding {
   const [unit, other] = unitMs === 1 ? ["milliseconds", "seconds"] : ["seconds", "milliseconds"];
   const times = probed.flatMap(({ headers }) => {
     const value = Number(headers[name]?.trim() || NaN);
@@ -115,7 +115,7 @@ export function expiryFinding(name: string, unitMs: 1 | 1_000, probed: readonly 
 const LONGEST_WINDOW_MS = 86_400_000;
 
 /** Whether a count rises by one with each call, as far as the window was the same. */
-export function countFinding(used: string, expiry: string, probed: readonly Probed[]): Finding {
+export function countFinding(used: string, expiry: string, probed: readonly Probe[]): Finding {
   const steps = probed.slice(1).flatMap(({ headers }, place) => {
     const before = probed[place]?.headers ?? {};
     const step = Number(headers[used] ?? NaN) - Number(before[used] ?? NaN);
@@ -132,7 +132,7 @@ export function countFinding(used: string, expiry: string, probed: readonly Prob
 }
 
 /** @param isNeeded whether calls are refused where the clock is off; answers without a Date say nothing of that */
-export function clockFinding(probed: readonly Probed[], isNeeded: boolean): Finding {
+export function clockFinding(probed: readonly Probe[], isNeeded: boolean): Finding {
   const skews = probed.flatMap((one) => estimateSkew(one) ?? []);
   const [worst] = skews.sort((one, other) => Math.abs(other) - Math.abs(one));
   return finding(

@@ -5,9 +5,9 @@ import { chainSchema, expandChain } from "../market/optionChain.ts";
 import type { InstrumentQuote, ReadItem } from "../quotes/document.ts";
 import { matchCall } from "../quotes/match.ts";
 import { readHttpDate } from "../quotes/rateLimit.ts";
-import { asking, type Checkup, type Finding, finding, KNOWN, NOT_ASKED, type Probed } from "./checkup.ts";
+import { asking, type Checkup, type Finding, finding, KNOWN, NOT_ASKED, type Probe } from "./checkup.ts";
 
-type Judged = readonly [Finding["verdict"], string];
+type Judgement = readonly [Finding["verdict"], string];
 
 /** Assumed: nothing has this name. */
 const UNKNOWN = "ZZQXZZ";
@@ -46,7 +46,7 @@ export function callsOf(
 }
 
 /** OCC symbols of contracts around the first answer's last price: of so many that a list of them goes by POST. */
-function contractsOf([first]: readonly Probed[], today: string): string[] {
+function contractsOf([first]: readonly Probe[], today: string): string[] {
   const last = first && itemsOf(first)[0]?.quote.last;
   if (!last) return [];
   const chain = chainSchema.parse({
@@ -66,27 +66,27 @@ function middleOf(contracts: readonly string[]): string[] {
   return contracts.slice(start, start + 12);
 }
 
-function expirationsOf(one: Probed | undefined): readonly string[] {
+function expirationsOf(one: Probe | undefined): readonly string[] {
   return one?.answer.outcome === "quotes" ? (one.answer.document.expirations ?? []) : [];
 }
 
 /** A listed date that is surely not over; null: there is none. */
-function middleDate(one: Probed | undefined, today: string): string | null {
+function middleDate(one: Probe | undefined, today: string): string | null {
   const ahead = expirationsOf(one).filter((date) => date > today);
   return ahead[Math.floor(ahead.length / 3)] ?? null;
 }
 
-function itemsReadOf({ answer }: Probed): readonly ReadItem[] {
+function itemsReadOf({ answer }: Probe): readonly ReadItem[] {
   return answer.outcome === "quotes" ? answer.document.items : [];
 }
 
-export function itemsOf(one: Probed): InstrumentQuote[] {
+export function itemsOf(one: Probe): InstrumentQuote[] {
   return itemsReadOf(one).flatMap((read) => (read.ok ? [read.item] : []));
 }
 
-export function optionsFinding(one: Probed | undefined): Finding {
+export function optionsFinding(one: Probe | undefined): Finding {
   const count = knownOptions(one).length;
-  const none: Judged = one ? ["unknown", "no contract of the list was known"] : NOT_ASKED;
+  const none: Judgement = one ? ["unknown", "no contract of the list was known"] : NOT_ASKED;
   return finding(
     "Contracts stand in a list beside a stock",
     count > 0 ? ["ok", `${count} of the list were known`] : none,
@@ -95,25 +95,25 @@ export function optionsFinding(one: Probed | undefined): Finding {
 }
 
 /** @param where what the answer is of */
-export function greeksFinding(where: string, one: Probed | undefined): Finding {
+export function greeksFinding(where: string, one: Probe | undefined): Finding {
   const options = knownOptions(one);
   const greeks = options.filter(({ quote }) => quote.extended.delta !== null).length;
-  const judged = (): Judged => {
+  const judged = (): Judgement => {
     if (options.length === 0) return one ? ["unknown", "no contract was known"] : NOT_ASKED;
     return [greeks > 0 ? "ok" : "not_so", `${greeks} of ${options.length}`];
   };
   return finding(`Contracts of ${where} come with greeks`, judged());
 }
 
-function knownOptions(one: Probed | undefined): InstrumentQuote[] {
+function knownOptions(one: Probe | undefined): InstrumentQuote[] {
   if (!one) return [];
   return itemsOf(one).filter(({ instrument, unknownSymbol }) => instrument.strike !== null && !unknownSymbol);
 }
 
-export function expirationsFinding(one: Probed | undefined): Finding {
+export function expirationsFinding(one: Probe | undefined): Finding {
   const dates = expirationsOf(one);
   const inOrder = dates.every((date, place) => place === 0 || date > (dates[place - 1] ?? ""));
-  const judged = (): Judged => {
+  const judged = (): Judgement => {
     if (!one) return NOT_ASKED;
     if (dates.length === 0) return ["not_so", `HTTP ${one.status}, no date`];
     return [inOrder ? "ok" : "not_so", `${dates.length} dates`];
@@ -121,7 +121,7 @@ export function expirationsFinding(one: Probed | undefined): Finding {
   return finding("Expirations are listed, each date once and in order", judged());
 }
 
-export function chainFindings(one: Probed | undefined): Finding[] {
+export function chainFindings(one: Probe | undefined): Finding[] {
   const matched = one ? matchCall(one.call, itemsReadOf(one)) : [];
   const stored = matched.flatMap((match) => (match.fate === "stored" ? [match.item] : []));
   const rest = matched.length - stored.length;
@@ -146,7 +146,7 @@ const YOUNG_MS = 60_000;
 /** Ages of quotes that are 15 minutes late, in ms. */
 const LATE_MS = { least: 14 * 60_000, most: 18 * 60_000 };
 
-export function ageFinding(probed: readonly Probed[], isDelayed: boolean): Finding {
+export function ageFinding(probed: readonly Probe[], isDelayed: boolean): Finding {
   const ages = probed.flatMap((one) =>
     itemsOf(one).flatMap(({ quote }) => {
       const atMs = readHttpDate(one.headers["date"]) ?? Date.parse(one.observedAt);
@@ -156,7 +156,7 @@ export function ageFinding(probed: readonly Probed[], isDelayed: boolean): Findi
     }),
   );
   const youngest = Math.min(...ages);
-  const judged = (): Judged => {
+  const judged = (): Judgement => {
     if (ages.length === 0) return ["unknown", "no quote says when it was made"];
     const old = `the youngest was ${Math.max(0, Math.round(youngest / 1_000))} s old`;
     if (youngest < YOUNG_MS) return [isDelayed ? "not_so" : "ok", old];

@@ -6,7 +6,7 @@ import {
   type Answer,
   emptyAnswer,
   encodingProblem,
-  type Failed,
+  type FailedOutcome,
   failed,
   type RawAnswer,
 } from "../quotes/answer.ts";
@@ -18,7 +18,7 @@ import { isObject, type JsonObject, parseJson } from "./json.ts";
 export const START = 4_096;
 
 /** Null: the status says nothing against the body. */
-export function failedStatus(status: number): Failed | null {
+export function failedStatus(status: number): FailedOutcome | null {
   if (status === 429) return "quota_fault";
   if (status === 401 || status === 403) return "unauthorized";
   if (status === 413 || status === 414) return "too_long";

@@ -14,7 +14,7 @@ import type { Stamp } from "./stamp.ts";
 export type Credentials = Readonly<Record<string, string>>;
 
 /** A call as it goes over the wire, but for its signature. */
-export type Written = {
+export type WrittenCall = {
   method: "GET" | "POST";
   /** Path and query, behind the base address. */
   target: string;
@@ -77,14 +77,14 @@ export type Service = {
   /** Whether its signatures hold a time, so that a clock that is off has calls refused. */
   readonly isTimed: boolean;
 
-  write(call: QuoteCall): Written;
+  write(call: QuoteCall): WrittenCall;
   /**
    * Headers that show whose call it is.
    *
    * @param call with the base address and the target as `url`
    * @param credentials with the tokens of a session, where there is a login
    */
-  sign(call: Written & { url: string }, credentials: Credentials, stamp: Stamp): Record<string, string>;
+  sign(call: WrittenCall & { url: string }, credentials: Credentials, stamp: Stamp): Record<string, string>;
   /** What must not be kept where an answer quotes it. @param signed what `sign` gave */
   secrets(credentials: Credentials, signed: Readonly<Record<string, string>>): string[];
   /** Headers of answers that are kept, names in lower case. */

@@ -12,7 +12,7 @@ type Secrets = Readonly<Record<string, string>>;
 export type LoginCall = { url: string; headers: Readonly<Record<string, string>> };
 
 /** What is kept between the address that a person opens and the code that they bring back. A secret. */
-export type Pending = { token: string; secret: string };
+export type PendingLogin = { token: string; secret: string };
 
 /**
  * What was wrong when there is no session. `code`: the person's code is not right. `clock`: the time of the signature.
@@ -41,12 +41,12 @@ export type Login = {
     answer: LoginAnswer,
     place: LoginPlace,
     credentials: Secrets,
-  ) => { url: string; pending: Pending } | NotLoggedIn;
+  ) => { url: string; pending: PendingLogin } | NotLoggedIn;
   /** @param given `code`: what the page has shown to the person */
   finish: (
     place: LoginPlace,
     credentials: Secrets,
-    given: { pending: Pending; code: string; stamp: Stamp },
+    given: { pending: PendingLogin; code: string; stamp: Stamp },
   ) => LoginCall;
   /** The secrets of the session, by the names that `sign` reads. */
   finished: (answer: LoginAnswer) => { tokens: Secrets } | NotLoggedIn;

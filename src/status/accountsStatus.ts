@@ -9,11 +9,13 @@ import type { AccountStatus } from "./statusJson.ts";
 
 type Ledger = Awaited<ReturnType<typeof readLedgerStatus>>;
 
-type Seen = Pick<Ledger, "misses" | "newest"> & { answers: readonly AccountAnswers[]; now: Date };
+type AccountFacts = Pick<Ledger, "misses" | "newest"> & { answers: readonly AccountAnswers[]; now: Date };
 
-type Called = Pick<Account, "name" | "limit" | "limitWindowMs"> & { feed: Pick<Account["feed"], "kind"> };
+type CallableAccount = Pick<Account, "name" | "limit" | "limitWindowMs"> & {
+  feed: Pick<Account["feed"], "kind">;
+};
 
-function calledOf({ name, callLimit, windowMs, state }: AccountRow): Called[] {
+function calledOf({ name, callLimit, windowMs, state }: AccountRow): CallableAccount[] {
   if (callLimit === null || windowMs === null || state === "gone") return [];
   return [{ name, limit: callLimit, limitWindowMs: windowMs, feed: { kind: "account" } }];
 }
@@ -22,10 +24,10 @@ function calledOf({ name, callLimit, windowMs, state }: AccountRow): Called[] {
 export async function readAccountsStatus(
   pool: Archive["pool"],
   configured: readonly Account[],
-  { answers, misses, newest, now }: Seen,
+  { answers, misses, newest, now }: AccountFacts,
 ): Promise<AccountStatus[]> {
   const rows = await readAccountRows(pool);
-  const called: readonly Called[] = configured.length > 0 ? configured : rows.flatMap(calledOf);
+  const called: readonly CallableAccount[] = configured.length > 0 ? configured : rows.flatMap(calledOf);
   const used = await readBudgetUse(pool, called, now);
   // In a market of our own nobody else calls.
   const shared = called.filter(({ feed }) => feed.kind === "account");

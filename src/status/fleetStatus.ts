@@ -50,9 +50,9 @@ function uncalledText(account: string, since: string): string {
   return `nobody calls ${account} since ${inNewYork(new Date(since))}: the database has granted its lease to no collector; see that the database answers this machine within 5 s`;
 }
 
-type Told = { text: string; troubled: boolean };
+type StatusText = { text: string; troubled: boolean };
 
-function collectorText(collector: CollectorRow): Told {
+function collectorText(collector: CollectorRow): StatusText {
   const { name, version, state, seenAgoMs, journalLag, filesDiffer } = collector;
   const remedy = `start it again, or say \`quotekeeper accounts forget ${handleOf(collector)}\``;
   if (state === "gone")
@@ -90,7 +90,7 @@ function clocksText(running: readonly CollectorRow[]): string[] {
 function ownerText(
   { account, owner, fence, renewedAgoMs, takeOvers, takesPart }: OwnedAccount,
   someRun: boolean,
-): Told {
+): StatusText {
   const times =
     takeOvers === 0
       ? ""

@@ -41,12 +41,12 @@ export function ledgerLines({ due, missed, late, unknown, guesses }: LedgerStatu
 }
 
 /** How often something was missed for one reason, the newest slot at which it was, and whether that goes on. */
-type Missed = { reason: string; count: number; lastAt: Date; goesOn: boolean };
+type MissCount = { reason: string; count: number; lastAt: Date; goesOn: boolean };
 
 type LedgerStatus = {
   /** Instruments due in the last day, and those of them that were missed, the most frequent reason first. */
   due: number;
-  missed: Missed[];
+  missed: MissCount[];
   /** Jobs whose slots have passed without an entry, and since when. */
   late: { job: string; since: Date }[];
   /** Instruments that the service did not know when it was last asked. */
@@ -61,7 +61,7 @@ const SETTLING_MS = 3 * 60_000;
 /** Names of instruments that are listed; more are counted. */
 export const MOST_NAMES = 8;
 
-type Looking = {
+type LedgerQuestion = {
   source: LedgerSource;
   calendar: Calendar | null;
   now: Date;
@@ -75,7 +75,7 @@ type Looking = {
 export async function readLedgerStatus(
   pool: pg.Pool,
   jobs: readonly Job[],
-  { source, calendar, now, answers }: Looking,
+  { source, calendar, now, answers }: LedgerQuestion,
 ): Promise<LedgerStatus & { misses: JobMisses[]; newest: ReadonlyMap<string, Date> }> {
   const names = jobs.map(({ name }) => name);
   const since = new Date(now.getTime() - 86_400_000);
@@ -98,8 +98,8 @@ export function missedBy(
   misses: readonly (Omit<JobMisses, "account"> & { account?: string })[],
   newest: ReadonlyMap<string, Date>,
   answers: readonly AccountAnswers[] = [],
-): Missed[] {
-  const byReason = new Map<string, Missed>();
+): MissCount[] {
+  const byReason = new Map<string, MissCount>();
   for (const miss of misses) {
     const { job, reason, count, lastAt } = miss;
     const last = newest.get(job);

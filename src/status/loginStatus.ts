@@ -19,7 +19,7 @@ type LoginStatus = StatusReport["logins"][number];
  */
 export function readLogins(
   accounts: readonly Account[],
-  { dataDir, now, next, isElsewhere }: Looking,
+  { dataDir, now, next, isElsewhere }: LoginQuestion,
 ): LoginStatus[] {
   return accounts.flatMap((account) => {
     const login = loginOf(account);
@@ -30,7 +30,7 @@ export function readLogins(
   });
 }
 
-type Looking = {
+type LoginQuestion = {
   dataDir: string;
   now: Date;
   next: Date | null;

@@ -25,7 +25,7 @@ const BACK_DAYS = 10;
 
 type QuotesStatus = StatusReport["quotes"][number];
 
-type Asked = { calendar: Calendar; accounts: readonly Account[]; now: Date };
+type QuotesQuestion = { calendar: Calendar; accounts: readonly Account[]; now: Date };
 
 /**
  * Each account of a service in the newest regular session that has lasted long enough to tell; an account that was not asked in it is
@@ -33,7 +33,7 @@ type Asked = { calendar: Calendar; accounts: readonly Account[]; now: Date };
  */
 export async function readQuotesStatus(
   pool: Queryable,
-  { calendar, accounts, now }: Asked,
+  { calendar, accounts, now }: QuotesQuestion,
 ): Promise<QuotesStatus[]> {
   const judged = accounts.filter((account) => !hasStoredAnswers(account)).map(({ name }) => name);
   const since = sessionBefore(calendar, now, DELAY_MS)?.date;

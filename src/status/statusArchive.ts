@@ -72,7 +72,7 @@ const NOT_RUNNING = "embedded, not running; `quotekeeper start` starts it";
 export type Ledger = Awaited<ReturnType<typeof readLedgerStatus>>;
 
 /** Null, or none: not known, because the database has not answered or has no archive of this version. */
-export type Found = {
+export type DatabaseFacts = {
   /** The one that the newest answers are of. */
   market: LedgerSource | null;
   health: Health | null;
@@ -94,7 +94,7 @@ export type Found = {
 
 const NO_FLEET: FleetRows = { collectors: [], accounts: [] };
 
-function nothing(state: LineState, text: string, fleet: FleetRows | null = null): Found {
+function nothing(state: LineState, text: string, fleet: FleetRows | null = null): DatabaseFacts {
   return {
     ...{
       market: null,
@@ -119,7 +119,7 @@ const quotesSaid = new WeakMap<ArchiveDoor, { atMs: number; quotes: StatusReport
 /** Looks that a database has not answered yet: until it has, no other one waits behind them. */
 const unanswered = new WeakSet<ArchiveDoor>();
 
-export async function lookIntoDatabase(looked: Looked, scheduled: Scheduled): Promise<Found> {
+export async function lookIntoDatabase(looked: Looked, scheduled: ScheduledJobs): Promise<DatabaseFacts> {
   const { config, door, answersMs = ANSWERS_MS } = looked;
   if (!(await archiveExists(config)))
     return nothing("idle", "none yet: `quotekeeper start` makes it at its first run", NO_FLEET);
@@ -139,16 +139,16 @@ export async function lookIntoDatabase(looked: Looked, scheduled: Scheduled): Pr
   return { ...found, database: { ...found.database, text: silent(config, found, answersMs).message } };
 }
 
-function silent({ databaseUrl }: Config, { version }: Found, ms: number): QuotekeeperError {
+function silent({ databaseUrl }: Config, { version }: DatabaseFacts, ms: number): QuotekeeperError {
   const address = databaseUrl === null ? "the embedded server" : describeDatabase(databaseUrl);
   const what = version === null ? "it does not answer" : "it does not answer all questions of `status`";
   return new QuotekeeperError("DATABASE_UNREACHABLE", `${address}: ${what} within ${inSeconds(ms)}`);
 }
 
-type Scheduled = Omit<Jobs, "line">;
+type ScheduledJobs = Omit<Jobs, "line">;
 
 /** @param found gets what is found out as soon as it is */
-async function look(looked: Looked, scheduled: Scheduled, found: Found): Promise<Found> {
+async function look(looked: Looked, scheduled: ScheduledJobs, found: DatabaseFacts): Promise<DatabaseFacts> {
   const { door } = looked;
   try {
     const archive = await door.open();
@@ -191,7 +191,7 @@ async function quotesOf(
 async function readArchive(
   { pool, address }: Archive,
   { config, clock, door }: Looked,
-  { scheduled, found }: { scheduled: Scheduled; found: Found },
+  { scheduled, found }: { scheduled: ScheduledJobs; found: DatabaseFacts },
 ): Promise<Line> {
   const line = (state: LineState, text: string): Line => ({ subject: "database", state, text });
   const { jobs, calendar: overrides, accounts } = scheduled;

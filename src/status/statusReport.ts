@@ -23,7 +23,13 @@ import { calledElsewhere, loginLines, readLogins } from "./loginStatus.ts";
 import { quotesLines } from "./quotesStatus.ts";
 import { wrongClockLines } from "./rightClock.ts";
 import { journalDir } from "../journal/dataDir.ts";
-import { type Found, type Jobs, type Ledger, type Looked, lookIntoDatabase } from "./statusArchive.ts";
+import {
+  type DatabaseFacts,
+  type Jobs,
+  type Ledger,
+  type Looked,
+  lookIntoDatabase,
+} from "./statusArchive.ts";
 import {
   answerLines,
   budgetLines,
@@ -117,7 +123,7 @@ function journalOf(
 
 /** What the database says, as data. */
 function factsOf(
-  { market, health, ledger, accounts, answers, quotes, version, tier }: Found,
+  { market, health, ledger, accounts, answers, quotes, version, tier }: DatabaseFacts,
   collector: StatusReport["collector"],
 ) {
   return {

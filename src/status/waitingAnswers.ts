@@ -9,7 +9,7 @@ import { DEFAULT_ACCOUNT, type ResponseRecord } from "../journal/record.ts";
 import { listSegments } from "../journal/segments.ts";
 import { NO_RATE_LIMIT } from "../quotes/rateLimit.ts";
 import { answerOf, serviceNamed } from "../services/registry.ts";
-import type { Found } from "./statusArchive.ts";
+import type { DatabaseFacts } from "./statusArchive.ts";
 import type { AccountStatus } from "./statusJson.ts";
 
 /** Answers are counted for so long back, in ms. */
@@ -21,12 +21,12 @@ const WAITS_MS = 30_000;
 /** So many bytes of answers are read through at most; of the others the status alone tells what they are. */
 const MOST_BYTES = 8_000_000;
 
-type Waiting = AccountAnswers & { used: number | null; remaining: number | null; limit: number | null };
+type WaitingCounts = AccountAnswers & { used: number | null; remaining: number | null; limit: number | null };
 
-type Looking = { dir: string; lag: Lag | null; accounts: readonly Account[]; now: Date };
+type WaitingQuestion = { dir: string; lag: Lag | null; accounts: readonly Account[]; now: Date };
 
 /** Adds to what the database says what it has not taken; where it says nothing, that is all that is known. */
-export async function withWaiting(found: Found, looking: Looking): Promise<Found> {
+export async function withWaiting(found: DatabaseFacts, looking: WaitingQuestion): Promise<DatabaseFacts> {
   const { dir, lag, accounts, now } = looking;
   const oldest = lag?.oldestAt ?? null;
   const isTaken = oldest === null || now.getTime() - dateOf(oldest).getTime() < WAITS_MS;
@@ -50,9 +50,13 @@ export async function withWaiting(found: Found, looking: Looking): Promise<Found
 }
 
 /** Those of the last hour, in the order in which they were kept; none where the journal cannot be read, which its own line tells. */
-async function readWaiting(dir: string, loaded: ReadonlyMap<string, number>, now: Date): Promise<Waiting[]> {
+async function readWaiting(
+  dir: string,
+  loaded: ReadonlyMap<string, number>,
+  now: Date,
+): Promise<WaitingCounts[]> {
   const sinceMs = now.getTime() - COUNTED_MS;
-  const waiting: Waiting[] = [];
+  const waiting: WaitingCounts[] = [];
   let bytes = 0;
   for (const { name, mtimeMs } of await listSegments(dir).catch(() => [])) {
     if (mtimeMs < sinceMs) continue;
@@ -67,7 +71,7 @@ async function readWaiting(dir: string, loaded: ReadonlyMap<string, number>, now
   return waiting;
 }
 
-function waitingOf(record: ResponseRecord, isRead: boolean): Waiting {
+function waitingOf(record: ResponseRecord, isRead: boolean): WaitingCounts {
   const { account = DEFAULT_ACCOUNT, source, observedAt: lastAt, status } = record;
   const { used, remaining, limit } = serviceNamed(record.service)?.rateLimit(record.headers) ?? NO_RATE_LIMIT;
   const outcome = isRead || status !== 200 ? answerOf(record).outcome : "quotes";
@@ -80,7 +84,7 @@ const NOTHING: Health = {
   ...{ deadLettersToday: 0, lastDeadLetterAt: null, loaded: new Map() },
 };
 
-function healthWith(health: Health | null, waiting: readonly Waiting[]): Health {
+function healthWith(health: Health | null, waiting: readonly WaitingCounts[]): Health {
   const { lastAnswerAt, lastQuotes, lastHour, lastOfOutcome, ...rest } = health ?? NOTHING;
   const quotes = waiting.findLast(({ outcome }) => outcome === "quotes");
   const [hour, newest] = [{ ...lastHour }, { ...lastOfOutcome }];
@@ -104,7 +108,7 @@ function unknownOf({ name, limit, limitWindowMs: windowMs }: Account): AccountSt
   };
 }
 
-function accountWith(account: AccountStatus, waiting: readonly Waiting[], now: Date): AccountStatus {
+function accountWith(account: AccountStatus, waiting: readonly WaitingCounts[], now: Date): AccountStatus {
   const own = waiting.filter((one) => one.account === account.name);
   const last = own.at(-1);
   if (!last) return account;

@@ -1,12 +1,12 @@
 /** Jobs spread over accounts, counted beside a plain list of which jobs want what. */
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { partition, type Partition, type Sharer, type Wanted } from "../../src/accounts/partition.ts";
+import { partition, type Partition, type Sharer, type JobWants } from "../../src/accounts/partition.ts";
 
 const sharer = (name: string, limit = 60, windowMs = 60_000): Sharer => ({ name, limit, windowMs });
 const FOUR = ["main", "second", "third", "fourth"].map((name) => sharer(name));
 
-function wantedBy(job: string, fields: Partial<Wanted> = {}): Wanted {
+function wantedBy(job: string, fields: Partial<JobWants> = {}): JobWants {
   const nothing = { symbols: [], contracts: [], watchlist: null };
   return { job, priority: 0, delayed: false, account: null, ...nothing, ...fields };
 }
@@ -16,7 +16,7 @@ function named(count: number, letter = "S"): string[] {
   return Array.from({ length: count }, (_, index) => `${letter}${String(index + 1).padStart(3, "0")}`);
 }
 
-function namesOf({ symbols, contracts, watchlist }: Wanted): string[] {
+function namesOf({ symbols, contracts, watchlist }: JobWants): string[] {
   return [...symbols, ...contracts, ...(watchlist === null ? [] : [watchlist])];
 }
 
@@ -31,7 +31,7 @@ function shares(names: readonly string[], ownerOf: Partition): Record<string, nu
 }
 
 /** The calls of each account, by the jobs that want them: a contract each, and a block of symbols each. */
-function callsOf(wanted: readonly Wanted[], ownerOf: Partition, blockSize: number): Map<string, string[]> {
+function callsOf(wanted: readonly JobWants[], ownerOf: Partition, blockSize: number): Map<string, string[]> {
   const calls = new Map<string, string[]>();
   const blocks = new Map<string, string[]>();
   const add = (jobs: string, name: string): unknown => calls.set(jobs, [...(calls.get(jobs) ?? []), name]);
@@ -64,7 +64,7 @@ const someOf = (names: string[]): fc.Arbitrary<string[]> =>
   fc.array(fc.constantFrom(...names), { maxLength: 40 });
 
 /** Jobs that share names, some of them named twice. */
-const anyWanted = (account: fc.Arbitrary<string | null>): fc.Arbitrary<Wanted[]> =>
+const anyWanted = (account: fc.Arbitrary<string | null>): fc.Arbitrary<JobWants[]> =>
   fc.uniqueArray(
     fc.record({
       job: fc.constantFrom("a", "b", "c", "d", "a-b", "Z"),
@@ -226,7 +226,7 @@ test("collectors of all versions give the second account the same names", () => 
 });
 
 describe("pins", () => {
-  const pinned = (job: string, account: string, priority = 0): Wanted =>
+  const pinned = (job: string, account: string, priority = 0): JobWants =>
     wantedBy(job, { account, priority, symbols: ["AAPL"], contracts: ["C:1"], watchlist: "watchlist W" });
 
   test("the pin of the job with the higher priority holds, then that of the job whose name comes first", () => {

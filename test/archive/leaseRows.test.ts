@@ -3,12 +3,12 @@ import { afterAll, beforeEach, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import pg from "pg";
 import type {
-  Granted,
+  Grant,
   HeldLease,
   LeaseStore,
   Look,
   Self,
-  Telling,
+  CollectorReport,
 } from "../../src/accounts/lease/leaseStore.ts";
 import { leaseStore } from "../../src/archive/ledger/leaseRows.ts";
 import { freshDatabase } from "../support/database.ts";
@@ -53,7 +53,7 @@ const uuid = (number: number): string => `00000000-0000-4000-8000-${String(numbe
 const self = (number: number, run = `run-${number}`, host = `quotes-${number}`): Self => ({
   ...{ id: uuid(number), run, host, pid: 4_000 + number, version: "1" },
 });
-const telling = (more: Partial<Telling> = {}): Telling => ({
+const telling = (more: Partial<CollectorReport> = {}): CollectorReport => ({
   ...{ jobsDigest: "d", files: { jobs: { a: "1" }, accounts: { main: "2" }, calendar: "3" } },
   ...{ knows: { refused: [], prices: null }, journalLag: 0, clockOffsetMs: 0 },
   ...more,
@@ -77,7 +77,7 @@ const claim = async (
   by: Self,
   { dead = [], seen = null }: { dead?: string[]; seen?: Claim["seen"] } = {},
   at = store,
-): Promise<Granted | null> => (await at.claim([{ account, seen }], by, dead))[0] ?? null;
+): Promise<Grant | null> => (await at.claim([{ account, seen }], by, dead))[0] ?? null;
 
 test("a collector that joins gets the lowest free number, and its host's name or one that says its number", async () => {
   const first = await store.join(self(1), telling());

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "@jest/globals";
 import { doctorJson } from "../../src/cli/doctor.ts";
 import { createSimulatedMarket } from "../../src/serve/simulated/market.ts";
-import { expiryFinding, type Probed } from "../../src/services/checkup.ts";
+import { expiryFinding, type Probe } from "../../src/services/checkup.ts";
 import {
   type FakeTradier,
   type FakeTradierOptions,
@@ -148,7 +148,7 @@ test.each([
   [1, "soon", "unknown", "no answer has it beside a Date"],
 ] as const)("a window's end in units of %d ms that reads %s is %s: %s", (unit, value, verdict, why) => {
   const date = new Date(1_795_199_940_000).toUTCString();
-  const probed = [{ headers: { expiry: value, date } }] as unknown as Probed[];
+  const probed = [{ headers: { expiry: value, date } }] as unknown as Probe[];
 
   expect(expiryFinding("expiry", unit, probed)).toMatchObject({ verdict, why });
 });

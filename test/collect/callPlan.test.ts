@@ -14,7 +14,7 @@ import {
   type PlannedCall,
 } from "../../src/collect/callPlan.ts";
 import type { OptionContract } from "../../src/market/instrument.ts";
-import type { Matched } from "../../src/quotes/match.ts";
+import type { MatchedItem } from "../../src/quotes/match.ts";
 import { contractsOf, dueJob, MINUTE_MS, SLOT_MS, type DueDescription } from "./due.ts";
 
 const FIRST_MS = SLOT_MS;
@@ -271,8 +271,8 @@ describe("names in the ledger", () => {
   });
 
   test("an answer stores what its call names, and a watchlist when anything of it is stored", () => {
-    const stored = (name: string) => ({ fate: "stored", name }) as Matched;
-    const unknown = { fate: "unknown", name: "B" } as Matched;
+    const stored = (name: string) => ({ fate: "stored", name }) as MatchedItem;
+    const unknown = { fate: "unknown", name: "B" } as MatchedItem;
     const symbols = { form: "symbols", symbols: ["A", "B"], delayed: false } as const;
     const watchlist = { form: "watchlist", watchlist: "DEFAULT", delayed: false } as const;
 

@@ -3,7 +3,7 @@ import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { Shares } from "../../src/accounts/shares.ts";
 import { Collector } from "../../src/collect/collector.ts";
-import { type Agreed } from "../../src/accounts/lease/agreement.ts";
+import { type EpochTerms } from "../../src/accounts/lease/agreement.ts";
 import { type StoredIn } from "../../src/collect/dueShares.ts";
 import { type LedgerNote, mergeEntries, sharesIn, type SlotEntry } from "../../src/journal/ledger.ts";
 import { alwaysOpen, createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
@@ -47,10 +47,10 @@ type Failing = { failsEach?: number; isRefused?: (account: string | null, sentAt
 
 /** What both have agreed on, as it was from an instant on. */
 function startTwo(
-  agreed: [from: string, agreed: Agreed][],
+  agreed: [from: string, agreed: EpochTerms][],
   { failsEach = Infinity, isRefused = () => false }: Failing = {},
 ): Two {
-  const agreedAt = (at: Date): Agreed | null =>
+  const agreedAt = (at: Date): EpochTerms | null =>
     agreed.findLast(([from]) => Date.parse(from) <= at.getTime())?.[1] ?? null;
   const sharers = NAMES.map(sharer);
   const calledBy = [new Set(["main", "second"]), new Set(["third", "fourth"])];
@@ -170,12 +170,12 @@ function broughtTwice({ world }: Two): string[] {
   return brought.filter((one) => once.has(one) || !once.add(one));
 }
 
-const ALL: Agreed = { number: 1, accounts: NAMES, prices: null };
-const PRICED: Agreed = {
+const ALL: EpochTerms = { number: 1, accounts: NAMES, prices: null };
+const PRICED: EpochTerms = {
   ...{ number: 2, accounts: NAMES },
   prices: { date: "2026-11-20", of: { AAPL: "150.00" }, listed: { SPX: LISTED } },
 };
-const THREE: Agreed = { ...PRICED, number: 3, accounts: NAMES.slice(0, 3) };
+const THREE: EpochTerms = { ...PRICED, number: 3, accounts: NAMES.slice(0, 3) };
 
 test("each instrument is one account's in each slot, also while a chain's price or list is only one collector's", async () => {
   const two = startTwo([
@@ -228,7 +228,7 @@ test.each([
 );
 
 /** A collector of three accounts, and what has it call the fourth one. */
-function startThree(agreedAt?: (at: Date) => Agreed) {
+function startThree(agreedAt?: (at: Date) => EpochTerms) {
   const called = new Set(NAMES.slice(0, 3));
   const shares = new Shares([...called].map(sharer), (name) => called.has(name));
   const jobs = JOBS.slice(0, 2);
@@ -300,7 +300,7 @@ test("an account that comes and cannot be called for minutes has no share before
 });
 
 test("an account that collectors have agreed on, and that nobody could call for minutes: what its slots lack is its share", async () => {
-  const agreedAt = (at: Date): Agreed =>
+  const agreedAt = (at: Date): EpochTerms =>
     at < new Date("2026-11-20T14:30:30Z") ? THREE : { ...PRICED, number: 4 };
   const { world, takeFourth } = startThree(agreedAt);
   await world.until("2026-11-20T14:30:30Z");
@@ -340,11 +340,11 @@ test("what waits at an account that is taken out of the file goes to others, and
 });
 
 /** The collectors have agreed on three accounts and on four in turn; a new agreement begins at a half second. */
-function inTurn(afterSeconds: readonly number[]): [from: string, agreed: Agreed][] {
+function inTurn(afterSeconds: readonly number[]): [from: string, agreed: EpochTerms][] {
   let atMs = Date.parse(START) + 500;
   return [
     [START, PRICED],
-    ...afterSeconds.map((seconds, place): [string, Agreed] => {
+    ...afterSeconds.map((seconds, place): [string, EpochTerms] => {
       atMs += seconds * 1_000;
       const { accounts } = place % 2 === 0 ? THREE : PRICED;
       return [new Date(atMs).toISOString(), { ...PRICED, accounts, number: 3 + place }];

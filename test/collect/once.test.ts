@@ -1,6 +1,6 @@
 /** One-off jobs beside the jobs of the files: when their calls leave, what the ledger says, and what they leave to the others. */
 import { describe, expect, test } from "@jest/globals";
-import type { OnceDue } from "../../src/collect/collector.ts";
+import type { OncePoll } from "../../src/collect/collector.ts";
 import { EarlierRuns } from "../../src/collect/earlierRuns.ts";
 import { instantFromDate } from "../../src/ground/clock.ts";
 import { createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
@@ -29,7 +29,7 @@ function askOnce(
     priority = -1000,
     single = false,
     ...asked
-  }: Partial<Pick<OnceDue, "symbols" | "options">> & {
+  }: Partial<Pick<OncePoll, "symbols" | "options">> & {
     priority?: number;
     single?: boolean;
   },

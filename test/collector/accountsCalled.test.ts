@@ -6,7 +6,7 @@ import { systemClock } from "../../src/ground/clock.ts";
 import { loadConfig } from "../../src/config/loadEnvironment.ts";
 import { createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
 import { accountSharer, AccountsCalled } from "../../src/collector/accountsCalled.ts";
-import type { Acquired } from "../../src/accounts/lease/caller.ts";
+import type { Acquisition } from "../../src/accounts/lease/caller.ts";
 import { followOperator } from "../../src/collector/operatorsWord.ts";
 import { calledAccount, openCollector } from "../../src/collector/pipeline.ts";
 import { type AccountStations, openStations } from "../../src/collector/stations.ts";
@@ -27,7 +27,7 @@ const account = (name: string, limit = 60): Account => ({
   feed: { kind: "account", baseUrl: "http://127.0.0.1:9", credentials: credentialsOf(name) },
 });
 
-const NEW: Acquired = { granted: null, listens: false };
+const NEW: Acquisition = { granted: null, listens: false };
 
 const closers: (() => Promise<unknown>)[] = [];
 afterEach(async () => {

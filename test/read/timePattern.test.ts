@@ -2,12 +2,12 @@
 import { expect, test } from "@jest/globals";
 import { compilePattern } from "../../src/read/timePattern.ts";
 import { findIso, readIso } from "../../src/read/cellTime.ts";
-import { createLocalReader, type TimeRead } from "../../src/read/wallTime.ts";
+import { createLocalReader, type TimeResult } from "../../src/read/wallTime.ts";
 import { instantOf } from "../../src/ground/clock.ts";
 
 const NEW_YORK = createLocalReader("America/New_York");
 
-function shown(read: TimeRead | null): string | null {
+function shown(read: TimeResult | null): string | null {
   if (read === null) return null;
   return read.ok ? instantOf(read.micros) : read.problem;
 }

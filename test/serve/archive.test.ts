@@ -5,7 +5,7 @@ import type pg from "pg";
 import { runProgram } from "../../src/cli/program.ts";
 import type { RecordSource } from "../../src/journal/record.ts";
 import { instrumentName, option, security } from "../../src/market/instrument.ts";
-import type { Collected } from "../../src/collector/pipeline.ts";
+import type { CollectedAnswer } from "../../src/collector/pipeline.ts";
 import { keyOf } from "../../src/quotes/keyText.ts";
 import { readDocument } from "../../src/services/reference/readDocument.ts";
 import type { QuoteCall } from "../../src/quotes/call.ts";
@@ -59,7 +59,7 @@ async function collectingFrom(url: string, { clock = createTestClock(), flags = 
 
 const symbols = (...names: string[]): QuoteCall => ({ form: "symbols", symbols: names, delayed: false });
 /** Whether the service knew each of the symbols of a collected answer. */
-const known = ({ answer }: Collected): Record<string, boolean> => {
+const known = ({ answer }: CollectedAnswer): Record<string, boolean> => {
   if (answer.outcome !== "quotes") throw new Error(answer.detail);
   return Object.fromEntries(
     answer.document.items.map((read) =>

@@ -1,11 +1,11 @@
 /** What the checkup of Tradier makes of answers that are not as is assumed. */
 import { expect, test } from "@jest/globals";
-import type { Probed } from "../../src/services/checkup.ts";
+import type { Probe } from "../../src/services/checkup.ts";
 import { TRADIER } from "../../src/services/tradier/tradier.ts";
 
 const AT = "2026-11-20T20:00:00.000000Z";
 
-function probed(call: Probed["call"], document: object): Probed {
+function probed(call: Probe["call"], document: object): Probe {
   const body = Buffer.from(JSON.stringify(document));
   const answer = TRADIER.classify({ status: 200, headers: {}, body, observedAt: AT });
   return { call, answer, status: 200, headers: {}, body, requestedAt: AT, observedAt: AT };
@@ -18,7 +18,7 @@ const fund = (bidsize: number, asksize: number) =>
     { quotes: { quote: { symbol: "SPY", type: "etf", last: 612.5, bidsize, asksize } } },
   );
 
-function verdictOf(assumption: string, calls: readonly Probed[]) {
+function verdictOf(assumption: string, calls: readonly Probe[]) {
   const found = TRADIER.checkup.findings(calls, false).find((one) => one.assumption === assumption);
   return found && [found.verdict, found.why, found.needed];
 }

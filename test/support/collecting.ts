@@ -10,7 +10,7 @@ import { readSegment } from "../../src/journal/reader.ts";
 import { listSegments } from "../../src/journal/segments.ts";
 import { uuidv7 } from "../../src/journal/uuid.ts";
 import { openJournal } from "../../src/journal/writer.ts";
-import { collectCall, type Collected } from "../../src/collector/pipeline.ts";
+import { collectCall, type CollectedAnswer } from "../../src/collector/pipeline.ts";
 import type { QuoteCall } from "../../src/quotes/call.ts";
 import type { TestClock } from "./clock.ts";
 import { freshDatabase } from "./database.ts";
@@ -25,7 +25,7 @@ export type Collecting = {
   journalDir: string;
   loader: Loader;
   /** Takes one call from the socket to the tables. */
-  collect: (call: QuoteCall) => Promise<Collected>;
+  collect: (call: QuoteCall) => Promise<CollectedAnswer>;
   /** What is in the journal, in order. */
   kept: () => Promise<ResponseRecord[]>;
 };

@@ -6,7 +6,7 @@
 import type {
   Epoch,
   FilesDigest,
-  Granted,
+  Grant,
   HeldLease,
   Knows,
   LeaseStore,
@@ -14,7 +14,7 @@ import type {
   SeenCollector,
   SeenLease,
   Self,
-  Telling,
+  CollectorReport,
 } from "../../src/accounts/lease/leaseStore.ts";
 import type { Clock } from "../../src/ground/clock.ts";
 import { QuotekeeperError } from "../../src/ground/errors.ts";
@@ -40,7 +40,7 @@ export type LeaseFaults = {
 type CollectorRow = Omit<SeenCollector, "seenAgoMs"> & Omit<Self, "id" | "run"> & { seenAtMs: number };
 type LeaseRow = Omit<SeenLease, "expired"> & { renewedAtMs: number; expiresAtMs: number; governor: unknown };
 type HistoryRow = Pick<SeenLease, "account" | "fence"> &
-  Pick<Granted, "how" | "previous"> & { takenAtMs: number; collector: string };
+  Pick<Grant, "how" | "previous"> & { takenAtMs: number; collector: string };
 
 /** The database. */
 export type MemoryLeases = {
@@ -151,7 +151,7 @@ export function memoryLeases(clock: Pick<Clock, "now" | "sleep">): MemoryLeases 
     };
   }
 
-  function join(self: Self, telling: Telling): { number: number; name: string; epochs: Epoch[] } {
+  function join(self: Self, telling: CollectorReport): { number: number; name: string; epochs: Epoch[] } {
     const known = collectors.get(self.id);
     const others = [...collectors.values()];
     const number =
@@ -168,7 +168,7 @@ export function memoryLeases(clock: Pick<Clock, "now" | "sleep">): MemoryLeases 
     return { number, name, epochs: epochsFrom(nowMs() - 86_400_000) };
   }
 
-  function told({ jobsDigest, files, knows, clockOffsetMs }: Telling): {
+  function told({ jobsDigest, files, knows, clockOffsetMs }: CollectorReport): {
     jobsDigest: string;
     files: FilesDigest;
     knows: Knows;
@@ -190,7 +190,7 @@ export function memoryLeases(clock: Pick<Clock, "now" | "sleep">): MemoryLeases 
 
   function round(
     self: Self,
-    telling: Telling,
+    telling: CollectorReport,
     held: readonly HeldLease[],
   ): Awaited<ReturnType<LeaseStore["round"]>> {
     const collector = collectors.get(self.id);
@@ -212,7 +212,7 @@ export function memoryLeases(clock: Pick<Clock, "now" | "sleep">): MemoryLeases 
     });
   }
 
-  function claim(claims: Parameters<LeaseStore["claim"]>[0], self: Self, dead: readonly string[]): Granted[] {
+  function claim(claims: Parameters<LeaseStore["claim"]>[0], self: Self, dead: readonly string[]): Grant[] {
     return claims
       .flatMap((one) => claimOne(one, self, dead) ?? [])
       .toSorted((a, b) => (a.account < b.account ? -1 : 1));
@@ -222,12 +222,12 @@ export function memoryLeases(clock: Pick<Clock, "now" | "sleep">): MemoryLeases 
     { account, seen }: Parameters<LeaseStore["claim"]>[0][number],
     self: Self,
     dead: readonly string[],
-  ): Granted | null {
+  ): Grant | null {
     const lease = leases.get(account);
     const how = howFree(lease, dead, seen);
     if (how === null) return null;
     const previous = (lease && collectors.get(lease.holder)?.name) ?? null;
-    const granted: Granted = {
+    const granted: Grant = {
       ...{ account, fence: (lease?.fence ?? 0) + 1, how, previous, governor: lease?.governor ?? null },
       agoMs: lease ? Math.max(0, nowMs() - lease.renewedAtMs) : null,
       renewedMs: lease?.renewedAtMs ?? null,
@@ -245,7 +245,7 @@ export function memoryLeases(clock: Pick<Clock, "now" | "sleep">): MemoryLeases 
     lease: LeaseRow | undefined,
     dead: readonly string[],
     seen: Pick<SeenLease, "fence" | "beat"> | null,
-  ): Granted["how"] | null {
+  ): Grant["how"] | null {
     if (!lease) return "new";
     if (lease.released) return "released";
     if (dead.includes(lease.run)) return "restarted";

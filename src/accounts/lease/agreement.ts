@@ -5,12 +5,12 @@
  * Files: in force -> changed here -> proposed as an epoch, when all collectors have the same -> in force, when that epoch begins.
  */
 import type { Clock } from "../../ground/clock.ts";
-import type { FilesSaid } from "./filesDigest.ts";
+import type { FilesReport } from "./filesDigest.ts";
 import { epochFromMs, ROUND_EVERY_MS } from "./leaseRules.ts";
 import type { Epoch, Knows, Look, SeenCollector } from "./leaseStore.ts";
 
 /** What holds for the slots of an epoch. */
-export type Agreed = {
+export type EpochTerms = {
   number: number;
   accounts: readonly string[];
   /** What chains are expanded by; null: nothing is known yet. */
@@ -28,7 +28,7 @@ export function joinedEpochs(known: readonly Epoch[], now: readonly Epoch[]): re
 }
 
 /** The agreement for the slots at an instant, which is a slot's name whatever the clock of the collector that opens it. */
-export function agreedIn(epochs: readonly Epoch[], at: Date): Agreed | null {
+export function agreedIn(epochs: readonly Epoch[], at: Date): EpochTerms | null {
   const inForce = epochs.findLast(({ fromMs }) => fromMs <= at.getTime()) ?? epochs[0];
   if (!inForce) return null;
   const { number, accounts, prices } = inForce;
@@ -37,7 +37,7 @@ export function agreedIn(epochs: readonly Epoch[], at: Date): Agreed | null {
 
 /** What this collector would have in the next epoch. Clocks: epoch ms UTC, and how far each is ahead of the database's. */
 type NextEpoch = {
-  files: FilesSaid;
+  files: FilesReport;
   knows: Knows;
   peers: readonly SeenCollector[];
   nowMs: number;
@@ -89,11 +89,11 @@ function textOf({ jobsDigest, accounts, prices }: Omit<Epoch, "number" | "fromMs
 
 /** The files that this collector goes by. */
 export class FilesInForce {
-  newest: FilesSaid;
-  #inForce: FilesSaid;
-  #waiting: { files: FilesSaid; use: () => Promise<void> } | null = null;
+  newest: FilesReport;
+  #inForce: FilesReport;
+  #waiting: { files: FilesReport; use: () => Promise<void> } | null = null;
 
-  constructor(files: FilesSaid) {
+  constructor(files: FilesReport) {
     this.newest = files;
     this.#inForce = files;
   }
@@ -104,7 +104,7 @@ export class FilesInForce {
   }
 
   /** Uses new files at once. @param use begins to use them */
-  async use(files: FilesSaid, use: () => Promise<void>): Promise<void> {
+  async use(files: FilesReport, use: () => Promise<void>): Promise<void> {
     this.newest = files;
     this.#waiting = null;
     await use();
@@ -112,7 +112,7 @@ export class FilesInForce {
   }
 
   /** Uses new files later: see `useAgreed`. */
-  useLater(files: FilesSaid, use: () => Promise<void>): void {
+  useLater(files: FilesReport, use: () => Promise<void>): void {
     this.newest = files;
     this.#waiting = { files, use };
   }

@@ -1,11 +1,11 @@
 /** What calls the accounts whose leases this collector holds: the collector proper, behind `collector/collection.ts`. */
-import type { Granted, Knows } from "./leaseStore.ts";
+import type { Grant, Knows } from "./leaseStore.ts";
 
 /** How an account was acquired. `granted` null: it is presumed. `listens`: others may call it, and are listened for first. */
-export type Acquired = { granted: Granted | null; listens: boolean };
+export type Acquisition = { granted: Grant | null; listens: boolean };
 
 export type Caller = {
-  startCalling: (account: string, how: Acquired) => Promise<void>;
+  startCalling: (account: string, how: Acquisition) => Promise<void>;
   /** Resolves when nothing of the account is under way. */
   stopCalling: (account: string) => Promise<void>;
   /** What the next holder must know of an account's budget: plain JSON. */

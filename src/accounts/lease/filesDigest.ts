@@ -5,7 +5,7 @@ import type { FilesDigest } from "./leaseStore.ts";
 import { DEFAULT_SERVICE } from "../../journal/record.ts";
 
 /** It, and the accounts that share the jobs. */
-export type FilesSaid = { digest: string; files: FilesDigest; accounts: readonly { name: string }[] };
+export type FilesReport = { digest: string; files: FilesDigest; accounts: readonly { name: string }[] };
 
 /** The digests of all that has to be alike. Where the files stand does not matter, and of secrets nothing can be told. */
 export function filesSaid({
@@ -16,7 +16,7 @@ export function filesSaid({
   jobs: readonly { name: string }[];
   calendar: unknown;
   accounts: readonly Account[];
-}): FilesSaid {
+}): FilesReport {
   const files: FilesDigest = {
     jobs: byName(jobs, (job) => ({ ...job, file: null, symbolsFile: null })),
     accounts: byName(accounts, (account) => ({

@@ -27,9 +27,9 @@
 import { atMost, type Clock } from "../../ground/clock.ts";
 import type { QuotekeeperError } from "../../ground/errors.ts";
 import type { Log } from "../../ground/log.ts";
-import { type Agreed, agreedIn, FilesInForce } from "./agreement.ts";
-import type { Acquired, Caller } from "./caller.ts";
-import type { FilesSaid } from "./filesDigest.ts";
+import { type EpochTerms, agreedIn, FilesInForce } from "./agreement.ts";
+import type { Acquisition, Caller } from "./caller.ts";
+import type { FilesReport } from "./filesDigest.ts";
 import { FleetReport } from "./fleetReport.ts";
 import { HeldLeases } from "./heldLeases.ts";
 import type { KnownLeases } from "./leaseFile.ts";
@@ -39,7 +39,7 @@ import { succeedsWithin } from "./leaseQuestions.ts";
 import { Rounds } from "./rounds.ts";
 
 /** What a collector joins with. */
-type Joining = {
+type FleetOptions = {
   store: LeaseStore;
   clock: Clock;
   /** `id` is that of `known`. */
@@ -50,7 +50,7 @@ type Joining = {
   forgetDead: () => Promise<void>;
   known: KnownLeases;
   persist: (known: KnownLeases) => void;
-  files: FilesSaid;
+  files: FilesReport;
   address: string;
   log: Log;
   /** Closes the way to the store. */
@@ -62,7 +62,7 @@ const RELEASE_MS = 800;
 
 /** This collector's membership in the fleet: which accounts it holds, and whether it may call them now. */
 export class Fleet {
-  readonly #options: Joining;
+  readonly #options: FleetOptions;
   readonly #files: FilesInForce;
   readonly #leases: HeldLeases;
   readonly #rounds: Rounds;
@@ -77,7 +77,7 @@ export class Fleet {
   /** Resolves with the error to end with: another process is this collector, or the files differ from the others'. */
   readonly lost: Promise<QuotekeeperError>;
 
-  constructor(options: Joining) {
+  constructor(options: FleetOptions) {
     this.#options = options;
     this.#files = new FilesInForce(options.files);
     let lose: (error: QuotekeeperError) => void = () => undefined;
@@ -114,7 +114,7 @@ export class Fleet {
    * @returns the accounts to begin with
    * @throws QuotekeeperError COLLECTOR_DIFFERS
    */
-  async join(patienceMs = 0): Promise<Map<string, Acquired>> {
+  async join(patienceMs = 0): Promise<Map<string, Acquisition>> {
     const { clock, log } = this.#options;
     const { number, others, held } = this.#rounds.known;
     const wasAlone = number !== null && !others;
@@ -172,7 +172,7 @@ export class Fleet {
   }
 
   /** The files have changed. Other collectors must have the same before they are in force. @param use begins to use them */
-  async useFiles(files: FilesSaid, use: () => Promise<void>): Promise<void> {
+  async useFiles(files: FilesReport, use: () => Promise<void>): Promise<void> {
     if (this.agreedAt(this.#options.clock.now()) === null) {
       await this.#files.use(files, use);
       return this.#wake.abort();
@@ -211,7 +211,7 @@ export class Fleet {
   }
 
   /** What the collectors have agreed on for the slots at an instant; null: this one is alone. */
-  agreedAt(at: Date): Agreed | null {
+  agreedAt(at: Date): EpochTerms | null {
     const { known, isAlone, epochs } = this.#rounds;
     return !known.others || isAlone ? null : agreedIn(epochs, at);
   }

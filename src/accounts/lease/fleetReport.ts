@@ -13,7 +13,7 @@ import type { Rounds } from "./rounds.ts";
 /** An account that nobody calls for so long, in ms, is reported: a dead holder's account is called again sooner. */
 const UNCALLED_MS = 15_000;
 
-type Reported = {
+type FleetReportOptions = {
   clock: Clock;
   log: Log;
   self: Pick<Self, "id" | "run">;
@@ -24,14 +24,14 @@ type Reported = {
 
 /** Each thing is said in the log once, until it changes. */
 export class FleetReport {
-  readonly #given: Reported;
+  readonly #given: FleetReportOptions;
   readonly #since = new Map<string, { monotonicMs: number; at: string }>();
   /** Beats of other runs of this collector's own id, by run; Infinity: it was said that the run is alive. */
   readonly #twins = new Map<string, number>();
   #uncalled: Readonly<Record<string, string>> = {};
   #waits = false;
 
-  constructor(given: Reported) {
+  constructor(given: FleetReportOptions) {
     this.#given = given;
   }
 

@@ -2,9 +2,9 @@
 import { atMost, type Clock } from "../../ground/clock.ts";
 import { QuotekeeperError } from "../../ground/errors.ts";
 import type { Log } from "../../ground/log.ts";
-import type { Acquired, Caller } from "./caller.ts";
+import type { Acquisition, Caller } from "./caller.ts";
 import type { Moment } from "./leaseRules.ts";
-import type { Granted, HeldLease, LeaseStore, Look, Self } from "./leaseStore.ts";
+import type { Grant, HeldLease, LeaseStore, Look, Self } from "./leaseStore.ts";
 import { LeaseTrust } from "./leaseTrust.ts";
 import {
   claimable,
@@ -21,7 +21,7 @@ import {
 import { answered, succeedsWithin } from "./leaseQuestions.ts";
 
 /** What the leases are held with. */
-type Holding = {
+type HeldLeasesOptions = {
   store: LeaseStore;
   clock: Clock;
   self: Self;
@@ -46,18 +46,18 @@ const LOOKS_BEFORE_HANDOVER = 2;
 const CLAIM_GRACE_MS = 200;
 
 /** A held lease. `fence` null: it is presumed. */
-type Held = { fence: number | null; handingOver: boolean };
+type LeaseHold = { fence: number | null; handingOver: boolean };
 
 export class HeldLeases {
-  readonly #given: Holding;
-  readonly #held = new Map<string, Held>();
+  readonly #given: HeldLeasesOptions;
+  readonly #held = new Map<string, LeaseHold>();
   readonly trust: LeaseTrust;
   /** Since when each free account is free, on the monotonic clock, in ms. */
   readonly #freeSince = new Map<string, number>();
   /** Runs of this collector's own id that a restored database still names. */
   readonly #past = new Set<string>();
   /** Accounts that were acquired before `begin`, and the names of those that `join` has returned. */
-  readonly #early = new Map<string, Acquired>();
+  readonly #early = new Map<string, Acquisition>();
   #earlyNames: readonly string[] = [];
   #caller: Caller | null = null;
   #looksWithTooMany = 0;
@@ -66,7 +66,7 @@ export class HeldLeases {
   takeOvers = 0;
   claiming: Promise<void> | null = null;
 
-  constructor(given: Holding) {
+  constructor(given: HeldLeasesOptions) {
     this.#given = given;
     this.trust = new LeaseTrust(this.now());
   }
@@ -105,7 +105,7 @@ export class HeldLeases {
     );
   }
 
-  early(): Map<string, Acquired> {
+  early(): Map<string, Acquisition> {
     this.#earlyNames = [...this.#early.keys()];
     return new Map(this.#early);
   }
@@ -187,7 +187,7 @@ export class HeldLeases {
     this.#acquired(account, { granted: null, listens });
   }
 
-  #granted({ account, ...granted }: Granted, sentAt: Moment): void {
+  #granted({ account, ...granted }: Grant, sentAt: Moment): void {
     const held = this.#held.get(account);
     if (held && (held.fence ?? -1) >= granted.fence) return;
     this.#held.set(account, { fence: granted.fence, handingOver: held?.handingOver ?? false });
@@ -207,7 +207,7 @@ export class HeldLeases {
       this.lose(account, view.look);
   }
 
-  #acquired(account: string, how: Acquired): void {
+  #acquired(account: string, how: Acquisition): void {
     this.#freeSince.delete(account);
     if (!this.#caller) return void this.#early.set(account, how);
     if (this.#isLoggedIn(account) === false)
@@ -222,7 +222,7 @@ export class HeldLeases {
     void this.#startCalling(account, how);
   }
 
-  async #startCalling(account: string, how: Acquired): Promise<void> {
+  async #startCalling(account: string, how: Acquisition): Promise<void> {
     try {
       await this.#caller?.startCalling(account, how);
     } catch (error) {

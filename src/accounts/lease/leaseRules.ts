@@ -19,14 +19,14 @@ export function elapsedMs(since: Moment, now: Moment): number {
 }
 
 /** What somebody tells again and again, counting: a holder of its lease, a collector of itself. */
-type Beating = { fence: number | string; beat: number };
+type Beat = { fence: number | string; beat: number };
 
 /** Since when each beat was seen as it is, on a clock of our own: no clock of another machine decides who is dead. */
 export class BeatWatch {
-  readonly #seen = new Map<string, Beating & { sinceMs: number }>();
+  readonly #seen = new Map<string, Beat & { sinceMs: number }>();
 
   /** Takes in what was seen. What was there once and is no more is forgotten. */
-  saw(beats: ReadonlyMap<string, Beating>, nowMs: number): void {
+  saw(beats: ReadonlyMap<string, Beat>, nowMs: number): void {
     for (const name of this.#seen.keys()) if (!beats.has(name)) this.#seen.delete(name);
     for (const [name, { fence, beat }] of beats) {
       const before = this.#seen.get(name);

@@ -27,7 +27,7 @@ export type Knows = {
 export type Self = { id: string; run: string; host: string; pid: number; version: string };
 
 /** What it tells the others in each round. `journalLag` in bytes; `clockOffsetMs`: how far its clock is ahead. */
-export type Telling = {
+export type CollectorReport = {
   jobsDigest: string;
   files: FilesDigest;
   knows: Knows;
@@ -93,7 +93,7 @@ type Claim = { account: string; seen: Pick<SeenLease, "fence" | "beat"> | null }
  * A lease that was taken. `governor` is what the holder before has said last, `agoMs` ago (0 where the database's clock was set
  * back since), at `renewedMs`; `previous` is its name, null where there was none or it is forgotten.
  */
-export type Granted = {
+export type Grant = {
   account: string;
   fence: number;
   how: "new" | "released" | "restarted" | "expired";
@@ -112,7 +112,7 @@ export type LeaseStore = {
    *
    * @throws QuotekeeperError COLLECTORS_TOO_MANY when all 256 numbers are given away
    */
-  join: (self: Self, telling: Telling) => Promise<{ number: number; name: string; epochs: Epoch[] }>;
+  join: (self: Self, telling: CollectorReport) => Promise<{ number: number; name: string; epochs: Epoch[] }>;
   /**
    * Tells of oneself, renews and looks, in one round trip.
    *
@@ -121,7 +121,7 @@ export type LeaseStore = {
    */
   round: (
     self: Self,
-    telling: Telling,
+    telling: CollectorReport,
     held: readonly HeldLease[],
   ) => Promise<Look & { renewed: string[]; isKnown: boolean }>;
   /**
@@ -130,7 +130,7 @@ export type LeaseStore = {
    * @param dead runs that are surely dead; the collector's own where a claim's answer was lost
    * @returns a grant for each account that nobody else has, by account
    */
-  claim: (claims: readonly Claim[], self: Self, dead: readonly string[]) => Promise<Granted[]>;
+  claim: (claims: readonly Claim[], self: Self, dead: readonly string[]) => Promise<Grant[]>;
   /**
    * Gives leases back, and says with `stops` that the collector ends, and what of its journal is not loaded then.
    *
@@ -139,7 +139,7 @@ export type LeaseStore = {
   release: (
     self: Self,
     held: readonly HeldLease[],
-    stops: Pick<Telling, "journalLag"> | null,
+    stops: Pick<CollectorReport, "journalLag"> | null,
   ) => Promise<string[]>;
   /**
    * Proposes the epoch after `after`, 0 when there is none.

@@ -137,7 +137,7 @@ export function freeAccounts(
   return wanted.filter((account) => !held.includes(account) && !isHeldByPeer(view, account, own));
 }
 
-type Claiming = {
+type ClaimOptions = {
   /** With the time for which each account was free, in ms. */
   free: ReadonlyMap<string, number>;
   wanted: number;
@@ -152,7 +152,7 @@ type Claiming = {
 export function claimable(
   view: View,
   own: Own,
-  { free, wanted, heldCount, isLoggedIn = () => null }: Claiming,
+  { free, wanted, heldCount, isLoggedIn = () => null }: ClaimOptions,
 ): string[] {
   const room = Math.max(0, (dueOf(view, own, wanted).get(own.id) ?? wanted) - heldCount);
   const mine = [...free].filter(

@@ -9,11 +9,11 @@ import { QuotekeeperError } from "../../ground/errors.ts";
 import type { Log } from "../../ground/log.ts";
 import { joinedEpochs, proposal } from "./agreement.ts";
 import type { Caller } from "./caller.ts";
-import { type FilesSaid, whatDiffers } from "./filesDigest.ts";
+import { type FilesReport, whatDiffers } from "./filesDigest.ts";
 import type { HeldLeases } from "./heldLeases.ts";
 import type { KnownLeases } from "./leaseFile.ts";
 import { ClockOffset, elapsedMs, TRUSTED_MS } from "./leaseRules.ts";
-import type { Epoch, LeaseStore, Look, Self, Telling } from "./leaseStore.ts";
+import type { Epoch, LeaseStore, Look, Self, CollectorReport } from "./leaseStore.ts";
 import type { Question } from "./leaseTrust.ts";
 import { LeaseWatch, type Own, peersOf, remembersOthers } from "./leaseView.ts";
 import { answered, succeedsWithin } from "./leaseQuestions.ts";
@@ -21,13 +21,13 @@ import { answered, succeedsWithin } from "./leaseQuestions.ts";
 /** How long a call that waits for its account lets the database rest between two questions, in ms. */
 const ASK_AGAIN_MS = 50;
 
-type Asking = {
+type RoundOptions = {
   store: LeaseStore;
   clock: Clock;
   self: Self;
   dead: readonly string[];
   known: KnownLeases;
-  files: () => FilesSaid;
+  files: () => FilesReport;
   leases: () => HeldLeases;
   /** Null: nothing is called yet. */
   caller: () => Caller | null;
@@ -40,7 +40,7 @@ type Asking = {
 };
 
 export class Rounds {
-  readonly #given: Asking;
+  readonly #given: RoundOptions;
   readonly watch: LeaseWatch;
   readonly #clockOffset = new ClockOffset();
   /** What the data directory is to know. */
@@ -57,7 +57,7 @@ export class Rounds {
   #registering: Promise<void> | null = null;
   #looking: Promise<void> | null = null;
 
-  constructor(given: Asking) {
+  constructor(given: RoundOptions) {
     this.#given = given;
     // What a run that was killed knew last of the database says nothing of this one.
     this.known = { ...given.known, unsureSince: null, uncalled: {} };
@@ -80,7 +80,7 @@ export class Rounds {
     return { id: self.id, run: self.run, number: this.known.number, dead };
   }
 
-  get telling(): Telling {
+  get telling(): CollectorReport {
     const { digest: jobsDigest, files } = this.#given.files();
     const caller = this.#given.caller();
     return {

@@ -25,14 +25,14 @@ type BarsQuery = {
 };
 
 /** `whole`: no bars of the range are left out. */
-type BarsRead = { view: BarsView; whole: boolean };
+type BarsResult = { view: BarsView; whole: boolean };
 
 /** Midnight in New York at which a date begins, of a parameter. */
 const beginning = (parameter: string, days = 0): string =>
   `(${parameter}::date + ${days})::timestamp at time zone 'America/New_York'`;
 
 /** Reads bars in the width that was asked for, or in the next one that gives no more than MOST_BARS. */
-export async function readBars(pool: pg.Pool, of: Series, query: BarsQuery): Promise<BarsRead> {
+export async function readBars(pool: pg.Pool, of: Series, query: BarsQuery): Promise<BarsResult> {
   const series = await named(pool, of);
   const { days, more } = await daysOf(pool, series, query);
   const [first, to] = [days[0]?.date, days.at(-1)?.date];

@@ -17,7 +17,7 @@ import { tablesOn } from "../schema/tableRows.ts";
 import type { Glance, QuoteLine, QuoteRow, SaidOfQuote, SourceKind } from "./dashboardTypes.ts";
 import { stillSince } from "./standsStill.ts";
 
-type Row = Named & Omit<QuoteRow, "instrument">;
+type Row = NamedInstrument & Omit<QuoteRow, "instrument">;
 
 const COLUMNS = `q.instrument_id as "instrumentId", q.symbol, q.description, q.expiration, q.option_type as "optionType", q.strike,
   q.source, s.id as "sourceId", q.source_name as "sourceName", q.delayed, q.observed_at as "observedAt", q.bid, q.ask,
@@ -32,7 +32,7 @@ const FROM = "from latest_quotes q join sources s on s.kind = q.source and s.nam
 const ORDER =
   "order by q.expiration nulls first, q.symbol, q.strike, q.option_type, q.root nulls first, s.id, q.delayed";
 
-type Wanted = {
+type QuotesQuery = {
   /** Of the instruments, in any case; default: all of them. */
   names?: readonly string[] | undefined;
   /** Only those observed from this instant on, ISO 8601; null: the newest of each series, however old. */
@@ -40,7 +40,10 @@ type Wanted = {
 };
 
 /** Them, securities before options. */
-export async function readQuotes(pool: pg.Pool, { names, since = null }: Wanted = {}): Promise<QuoteRow[]> {
+export async function readQuotes(
+  pool: pg.Pool,
+  { names, since = null }: QuotesQuery = {},
+): Promise<QuoteRow[]> {
   const named = names && (await readIds(pool, names));
   const changed = since === null ? undefined : await readChanged(pool, since);
   const ids = named && changed ? named.filter((each) => changed.includes(each)) : (named ?? changed);
@@ -218,13 +221,13 @@ export async function readSourcesStored(pool: pg.Pool): Promise<{ kind: SourceKi
   return rows;
 }
 
-type Named = Pick<
+type NamedInstrument = Pick<
   typeof instruments.$inferSelect,
   "symbol" | "root" | "expiration" | "optionType" | "strike"
 >;
 
 /** `AAPL` or `AAPL:2026-12-18:CALL:150`. */
-export function nameOf({ symbol, root, expiration, optionType, strike }: Named): string {
+export function nameOf({ symbol, root, expiration, optionType, strike }: NamedInstrument): string {
   if (expiration === null || optionType === null || strike === null) return symbol;
   return instrumentName(
     option({ underlying: symbol, root: root ?? undefined, expiration, optionType, strike }),

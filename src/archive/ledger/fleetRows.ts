@@ -46,13 +46,13 @@ export async function readFleet(pool: Queryable): Promise<FleetRows> {
  * When the first of the collectors that run began, whether all that ran have agreed on accounts and jobs, and when they last
  * agreed on others, null: not lately.
  */
-export type Sharing = { beganAt: Date; hasAgreed: boolean; agreedFrom: Date | null };
+export type SharingFacts = { beganAt: Date; hasAgreed: boolean; agreedFrom: Date | null };
 
 /**
  * What tells since when the jobs are shared out among the accounts as they are at an instant. Null: no collector is known to
  * run.
  */
-export async function readSharing(pool: pg.Pool, at: Date): Promise<Sharing | null> {
+export async function readSharing(pool: pg.Pool, at: Date): Promise<SharingFacts | null> {
   const { rows } = await pool.query<{ began: string | null; has: boolean; agreed: string | null }>(
     `select (select min(started_at) from collectors
              where not stopped and not (${IS_GONE})) as began,

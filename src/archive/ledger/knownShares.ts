@@ -81,13 +81,13 @@ async function readDueSets(pool: pg.Pool, ids: readonly number[]): Promise<Map<n
 }
 
 /** A share of a slot that an earlier run left open. `endsAt` null: no other one comes. */
-type LeftOpen = AccountShare & { job: string; slotAt: Date; endsAt: Date | null };
+type OpenShare = AccountShare & { job: string; slotAt: Date; endsAt: Date | null };
 
 /** The accounts' shares of slots in a market that other runs than this one have opened and never settled. */
 export async function readLeftOpen(
   pool: pg.Pool,
   { source, accounts: names, run }: { source: LedgerSource; accounts: readonly string[]; run: string },
-): Promise<LeftOpen[]> {
+): Promise<OpenShare[]> {
   const rows = await tablesOn(pool)
     .select({
       job: openSlots.job,

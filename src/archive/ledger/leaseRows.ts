@@ -14,7 +14,7 @@
  */
 import type pg from "pg";
 import { z } from "zod";
-import type { Epoch, Granted, LeaseStore, Look, Telling } from "../../accounts/lease/leaseStore.ts";
+import type { Epoch, Grant, LeaseStore, Look, CollectorReport } from "../../accounts/lease/leaseStore.ts";
 import { QuotekeeperError } from "../../ground/errors.ts";
 import { UNIQUE_VIOLATION } from "../connect/whoseFault.ts";
 import { jsonText } from "../../ground/outsideText.ts";
@@ -253,7 +253,7 @@ export function leaseStore(pool: Pick<pg.Pool, "query">): LeaseStore {
     claim: async (claims, { id, run, host }, dead) => {
       const wanted = claims.map(({ account, seen }) => ({ account, fence: seen?.fence, beat: seen?.beat }));
       const values = [jsonText(wanted), id, run, host, dead];
-      return (await pool.query<{ granted: Granted[] }>(CLAIM, values)).rows[0]?.granted ?? [];
+      return (await pool.query<{ granted: Grant[] }>(CLAIM, values)).rows[0]?.granted ?? [];
     },
     release: async ({ id, run }, held, stops) => {
       const values = [id, run, jsonText(held), stops !== null, stops?.journalLag];
@@ -270,7 +270,7 @@ export function leaseStore(pool: Pick<pg.Pool, "query">): LeaseStore {
 /** Most that `integer` holds: a clock may be off by years. */
 const INTEGER_MAX = 2 ** 31 - 1;
 
-function columnsOf({ jobsDigest, files, knows, journalLag, clockOffsetMs }: Telling): unknown[] {
+function columnsOf({ jobsDigest, files, knows, journalLag, clockOffsetMs }: CollectorReport): unknown[] {
   const offset =
     clockOffsetMs === null ? null : Math.max(-INTEGER_MAX, Math.min(INTEGER_MAX, Math.round(clockOffsetMs)));
   return [jobsDigest, jsonText(files), jsonText(knows), journalLag, offset];

@@ -4,7 +4,7 @@ import type { LedgerSource } from "../../journal/ledger.ts";
 import { DEFAULT_ACCOUNT } from "../../journal/record.ts";
 import { inTransaction } from "../connect/transaction.ts";
 import { isNamed } from "../schema/instrumentNames.ts";
-import { type Wanted, withNear } from "../tiers/citus/door.ts";
+import { type NearRows, withNear } from "../tiers/citus/door.ts";
 import type { Window } from "./knownShares.ts";
 import { CHAIN, isOfMarket, isWatchlist, LEDGER_SOURCE_IDS, NAME_OF_ONE } from "./ledgerNames.ts";
 
@@ -120,7 +120,7 @@ const LISTED = `select distinct w.place, n.name from ${LISTING}
   where exists (select from quotes q where q.observed_at = r.observed_at and q.source_id = r.source_id)`;
 
 /** The quotes of a source that bear the times of answers of some windows. */
-const quotesWithin = (windows: unknown[], sourceId: number, latest: number): Wanted => ({
+const quotesWithin = (windows: unknown[], sourceId: number, latest: number): NearRows => ({
   table: "quotes",
   rows: `join unnest($1::timestamptz[], $2::timestamptz[]) as w (since, until)
     on t.observed_at >= w.since and t.observed_at < w.until + make_interval(secs => $3)

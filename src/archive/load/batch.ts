@@ -61,11 +61,11 @@ export function firstOf({
   return times.sort()[0] ?? null;
 }
 
-type Counted = Pick<AnswerRows, "units" | "matched" | "deadLetters" | "cut">;
+type CountedRows = Pick<AnswerRows, "units" | "matched" | "deadLetters" | "cut">;
 
-export function countsOf(answers: readonly Counted[]): typeof NOTHING_READ {
+export function countsOf(answers: readonly CountedRows[]): typeof NOTHING_READ {
   const letters = answers.flatMap(({ deadLetters }) => deadLetters);
-  const sum = (count: (answer: Counted) => number): number =>
+  const sum = (count: (answer: CountedRows) => number): number =>
     answers.reduce((all, answer) => all + count(answer), 0);
   return {
     answers: answers.length,

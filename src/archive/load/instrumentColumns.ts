@@ -2,7 +2,7 @@
 import type { InstrumentRow } from "../../read/rowTypes.ts";
 import type { instruments } from "../schema/schema.ts";
 import { clean } from "../schema/tableRows.ts";
-import { DESCRIBED, saidOf, type Seen } from "./seen.ts";
+import { DESCRIBED, saidOf, type SeenInstrument } from "./seen.ts";
 
 type InstrumentField = keyof InstrumentRow & keyof typeof instruments.$inferSelect;
 
@@ -33,7 +33,7 @@ export function descriptionTypes(from: number): string {
   return types.map((type, place) => `$${from + place}::${type}`).join(", ");
 }
 
-export function descriptions(seen: readonly Seen[]): (string | null)[][] {
+export function descriptions(seen: readonly SeenInstrument[]): (string | null)[][] {
   return [
     ...instrumentColumns(
       seen.map(({ row }) => row),

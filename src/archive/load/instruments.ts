@@ -21,7 +21,7 @@ import {
   DESCRIBED,
   seenByNumber,
   seenInstruments,
-  type Seen,
+  type SeenInstrument,
   type SeenInstruments,
   type Sighting,
 } from "./seen.ts";
@@ -56,7 +56,7 @@ export async function findSeen(client: pg.ClientBase, units: readonly Sighting[]
   return byId;
 }
 
-async function findOrAdd(client: pg.ClientBase, seen: readonly Seen[]): Promise<number[]> {
+async function findOrAdd(client: pg.ClientBase, seen: readonly SeenInstrument[]): Promise<number[]> {
   let found = await find(client, seen);
   if (found.some((one, place) => one.id === null || corrects(one, seen[place]?.row))) {
     await client.query(ADDING_LOCK);
@@ -74,11 +74,11 @@ async function findOrAdd(client: pg.ClientBase, seen: readonly Seen[]): Promise<
  * Adds what is not there, and corrects what is known by less: a type that was only assumed, a contract by its root alone. Types that
  * an answer names come before assumed ones, which then find them; so do contracts with their roots before those by them alone.
  */
-async function addMissing(client: pg.ClientBase, seen: readonly Seen[]): Promise<void> {
-  const isOption = ({ row }: Seen) => row.underlying !== null;
+async function addMissing(client: pg.ClientBase, seen: readonly SeenInstrument[]): Promise<void> {
+  const isOption = ({ row }: SeenInstrument) => row.underlying !== null;
   const securities = seen.filter((entry) => !isOption(entry));
   const options = seen.filter(isOption);
-  const isAlone = ({ row }: Seen) => UNDERLYING_OF_ROOT.has(row.symbol);
+  const isAlone = ({ row }: SeenInstrument) => UNDERLYING_OF_ROOT.has(row.symbol);
   const changed = new Set<string>();
   for (const some of [
     securities.filter(({ row }) => !row.assumedType),
@@ -110,10 +110,10 @@ function hasRoot({ root }: InstrumentRow): boolean {
 }
 
 /** What an instrument is known as; nulls where it is not there. */
-type Found = { id: number | null; symbol: string; root: string | null; type_assumed: boolean };
+type KnownInstrument = { id: number | null; symbol: string; root: string | null; type_assumed: boolean };
 
 /** Whether a row says more than an instrument is known by: the type that was assumed, or what a root belongs to. */
-function corrects(found: Found, row: InstrumentRow | undefined): boolean {
+function corrects(found: KnownInstrument, row: InstrumentRow | undefined): boolean {
   if (found.id === null || row === undefined) return false;
   if (row.underlying === null) return found.type_assumed && !row.assumedType;
   if (found.root !== null || (found.symbol === row.symbol && !hasRoot(row))) return false;
@@ -136,9 +136,9 @@ function otherSymbol({ symbol, root, underlying }: InstrumentRow): string | null
  * contract is hidden from the planner: without statistics of thousands of new contracts it looked each of them up among all of
  * the type.
  */
-async function find(client: pg.ClientBase, seen: readonly Seen[]): Promise<Found[]> {
+async function find(client: pg.ClientBase, seen: readonly SeenInstrument[]): Promise<KnownInstrument[]> {
   const rows = seen.map(({ row }) => row);
-  const { rows: found } = await client.query<Found>({
+  const { rows: found } = await client.query<KnownInstrument>({
     name: "find instruments",
     text: `select f.id, f.symbol, f.root, f.type_assumed
      from unnest($1::text[], $2::text[], $3::date[], $4::text[], $5::numeric[], $6::text[], $7::bool[], $8::text[])
@@ -215,7 +215,7 @@ export async function linkContracts(
   );
 }
 
-async function add(client: pg.ClientBase, seen: readonly Seen[]): Promise<void> {
+async function add(client: pg.ClientBase, seen: readonly SeenInstrument[]): Promise<void> {
   const rows = seen.map(({ row }) => row);
   await ensureExpirations(
     client,

@@ -43,7 +43,7 @@ type Port = {
 /** What is stored of an answer, and counted. */
 type SentRows = Omit<AnswerRows, "record" | "position">;
 
-type Waiting = {
+type WaitingAnswer = {
   record: ResponseRecord;
   position: AnswerRows["position"];
   resolve: (rows: AnswerRows) => void;
@@ -51,14 +51,14 @@ type Waiting = {
 };
 
 /** Whose answers come in the order of what was sent to it. */
-type Thread = { port: Port; sent: Waiting[][] };
+type Thread = { port: Port; sent: WaitingAnswer[][] };
 
 /** Threads are opened when all that are open have something to read. */
 export class ThreadsReader {
   readonly #open: () => Port;
   readonly #most: number;
   readonly #threads: Thread[] = [];
-  #gathered: Waiting[] = [];
+  #gathered: WaitingAnswer[] = [];
   #bytes = 0;
 
   constructor(open: () => Port, most = MOST_THREADS) {

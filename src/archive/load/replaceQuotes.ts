@@ -13,7 +13,7 @@ import { removeStaleBars } from "../schema/makeBars.ts";
 import { instantText } from "../schema/tableRows.ts";
 import { storeUnits } from "./storeQuotes.ts";
 
-type Offered = { unit: QuoteUnit; sourceId: number; observedAt: Instant };
+type OfferedRow = { unit: QuoteUnit; sourceId: number; observedAt: Instant };
 
 /** A row as a piece names it in `replaces`. */
 export function replacedName(unit: QuoteUnit): string {
@@ -21,7 +21,7 @@ export function replacedName(unit: QuoteUnit): string {
 }
 
 /** Drops the units that a newer piece of the archive replaces. */
-export async function withoutReplaced<U extends Offered>(
+export async function withoutReplaced<U extends OfferedRow>(
   client: pg.ClientBase,
   units: readonly U[],
 ): Promise<readonly U[]> {

@@ -13,7 +13,7 @@ import { dividends, instruments, sources } from "../schema/schema.ts";
 import { columnList, inArrays, insertAll } from "../schema/tableRows.ts";
 import { ensureExpirations } from "../schema/sessions.ts";
 import { ADDING_LOCK } from "../connect/transaction.ts";
-import type { AnswerRows, Restored, RestoredInstrument, RestoredSource } from "../../read/rowTypes.ts";
+import type { AnswerRows, RestoredRows, RestoredInstrument, RestoredSource } from "../../read/rowTypes.ts";
 import { EXPORT_SOURCE, EXPORT_SOURCE_ID, isExportCall } from "../../read/exportCall.ts";
 
 /** Restores sources, that of exports among them, and instruments, before the quotes of the same answers are stored. Adds to `seen`. */
@@ -45,7 +45,7 @@ function sightingsOf({ row: instrument, firstSeenAt, lastSeenAt, saidAt }: Resto
   return [firstSeenAt, lastSeenAt].map((observedAt) => ({ instrument, observedAt, saidAt }));
 }
 
-function allRestored(answers: readonly AnswerRows[]): Restored {
+function allRestored(answers: readonly AnswerRows[]): RestoredRows {
   const all = answers.flatMap(({ restored }) => restored ?? []);
   return {
     sources: all.flatMap((one) => one.sources),

@@ -8,7 +8,7 @@ export const DESCRIBED = ["exchange", "description", "contractSize"] as const;
 type DescribedField = (typeof DESCRIBED)[number];
 
 /** An instrument of a batch: its newest description, and when it was seen first and last. */
-export type Seen = {
+export type SeenInstrument = {
   row: InstrumentRow;
   first: Instant;
   last: Instant;
@@ -20,11 +20,11 @@ export type Seen = {
 type SaidAt = Partial<Record<DescribedField, Instant | null>>;
 
 /** What batches say of instruments, by number. */
-export type SeenInstruments = Map<number, Seen>;
+export type SeenInstruments = Map<number, SeenInstrument>;
 
-export type Sighting = Pick<QuoteUnit, "instrument" | "observedAt"> & Pick<Seen, "saidAt">;
+export type Sighting = Pick<QuoteUnit, "instrument" | "observedAt"> & Pick<SeenInstrument, "saidAt">;
 
-export function seenByNumber(seen: readonly Seen[], ids: readonly number[]): SeenInstruments {
+export function seenByNumber(seen: readonly SeenInstrument[], ids: readonly number[]): SeenInstruments {
   const byId: SeenInstruments = new Map();
   seen.forEach((entry, place) => addSeen(byId, ids[place] ?? 0, entry));
   return byId;
@@ -34,16 +34,16 @@ export function addAllSeen(to: SeenInstruments, later: SeenInstruments): void {
   for (const [id, entry] of later) addSeen(to, id, entry);
 }
 
-export function addSeen(to: SeenInstruments, id: number, entry: Seen): void {
+export function addSeen(to: SeenInstruments, id: number, entry: SeenInstrument): void {
   const other = to.get(id);
   to.set(id, other ? merged(other, entry) : entry);
 }
 
 /** One entry for each instrument, and for each unit the place of its own. */
-type FoundInstruments = { seen: Seen[]; places: number[] };
+type FoundInstruments = { seen: SeenInstrument[]; places: number[] };
 
 export function seenInstruments(units: readonly Sighting[]): FoundInstruments {
-  const seen: Seen[] = [];
+  const seen: SeenInstrument[] = [];
   const placeOf = new Map<string, number>();
   const places = units.map(({ instrument, observedAt, saidAt }) => {
     const identity = identityText(instrument);
@@ -59,7 +59,7 @@ export function seenInstruments(units: readonly Sighting[]): FoundInstruments {
 }
 
 /** An entry after one more answer: mostly that says what those before it have said. */
-function seenAgain(known: Seen | undefined, row: InstrumentRow, at: Instant): Seen {
+function seenAgain(known: SeenInstrument | undefined, row: InstrumentRow, at: Instant): SeenInstrument {
   if (known === undefined) return { row, first: at, last: at };
   if (at < known.last || !isDescribedAlike(row, known.row))
     return merged(known, { row, first: at, last: at });
@@ -76,7 +76,7 @@ function isDescribedAlike(a: InstrumentRow, b: InstrumentRow): boolean {
 }
 
 /** Two entries of one instrument, in whatever order they come: of each word of the description the one that was said last. */
-function merged(a: Seen, b: Seen): Seen {
+function merged(a: SeenInstrument, b: SeenInstrument): SeenInstrument {
   const [sure, other] = b.row.assumedType && !a.row.assumedType ? [a.row, b.row] : [b.row, a.row];
   const row = {
     ...sure,
@@ -98,12 +98,12 @@ function merged(a: Seen, b: Seen): Seen {
   };
 }
 
-export function saidOf(field: DescribedField, { row, last, saidAt }: Seen): Instant | null {
+export function saidOf(field: DescribedField, { row, last, saidAt }: SeenInstrument): Instant | null {
   return row[field] === null ? null : (saidAt?.[field] ?? last);
 }
 
 /** Of two words of one time the greater one counts as newer, as the database compares them. */
-function isNewerWord(field: DescribedField, a: Seen, b: Seen): boolean {
+function isNewerWord(field: DescribedField, a: SeenInstrument, b: SeenInstrument): boolean {
   const [atA, atB] = [saidOf(field, a), saidOf(field, b)];
   if (atA === null || atB === null) return atB === null;
   if (atA !== atB) return atA > atB;

@@ -15,10 +15,10 @@ const STAGED = {
   extendedQuotes: { from: pgTable("staged_extended_quotes", extendedColumns()), into: extendedQuotes },
 };
 
-type Staged = keyof typeof STAGED;
+type StagedTable = keyof typeof STAGED;
 
 type Key = Record<"instrumentId" | "observedAt" | "sourceId", PgColumn>;
-type Keyed = PgTable & Key;
+type KeyedTable = PgTable & Key;
 
 const keyOf = ({ instrumentId, observedAt, sourceId }: Key): [PgColumn, PgColumn, PgColumn] => [
   instrumentId,
@@ -27,7 +27,11 @@ const keyOf = ({ instrumentId, observedAt, sourceId }: Key): [PgColumn, PgColumn
 ];
 
 /** Stores the staged rows of a table, prepared; it gives how many rows it has put in. */
-function statementOn(client: pg.ClientBase, name: string, { from, into }: { from: Keyed; into: Keyed }) {
+function statementOn(
+  client: pg.ClientBase,
+  name: string,
+  { from, into }: { from: KeyedTable; into: KeyedTable },
+) {
   const db = tablesOn(client);
   const rows = db
     .select()
@@ -49,7 +53,7 @@ function statementsOn(client: pg.ClientBase) {
   };
 }
 
-type Connection = { statements: ReturnType<typeof statementsOn>; filled: Set<Staged> };
+type Connection = { statements: ReturnType<typeof statementsOn>; filled: Set<StagedTable> };
 
 /** A temporary table lasts as long as its connection. */
 const connections = new WeakMap<pg.ClientBase, Connection>();
@@ -76,7 +80,7 @@ export async function prepareStaging(client: pg.ClientBase): Promise<void> {
  */
 export async function storeRows(
   client: pg.ClientBase,
-  table: Staged,
+  table: StagedTable,
   rows: readonly (readonly (string | null)[])[],
 ): Promise<number> {
   if (rows.length === 0) return 0;

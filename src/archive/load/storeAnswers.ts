@@ -124,9 +124,9 @@ async function placeAllSources(
 
 type UnitsTarget = { client: pg.PoolClient; lost: LostUnit[]; seen: SeenInstruments };
 
-type Inserted = { quotes: number; replaced: number; dividends: number };
+type InsertCounts = { quotes: number; replaced: number; dividends: number };
 
-const NOTHING_INSERTED: Inserted = { quotes: 0, replaced: 0, dividends: 0 };
+const NOTHING_INSERTED: InsertCounts = { quotes: 0, replaced: 0, dividends: 0 };
 
 /**
  * Inserts units in a savepoint. When one of them may be to blame for an error, halves are inserted until that one stands alone; if it is
@@ -134,7 +134,7 @@ const NOTHING_INSERTED: Inserted = { quotes: 0, replaced: 0, dividends: 0 };
  *
  * @throws whatever is no fault of a row; nothing may be committed then
  */
-async function insertUnits(target: UnitsTarget, units: readonly SourcedUnit[]): Promise<Inserted> {
+async function insertUnits(target: UnitsTarget, units: readonly SourcedUnit[]): Promise<InsertCounts> {
   if (units.length === 0) return NOTHING_INSERTED;
   const { client } = target;
   const [only] = units.length === 1 ? units : [];
@@ -160,7 +160,7 @@ async function insertUnits(target: UnitsTarget, units: readonly SourcedUnit[]): 
 async function insertWhole(
   { client, lost, seen }: UnitsTarget,
   units: readonly SourcedUnit[],
-): Promise<Inserted> {
+): Promise<InsertCounts> {
   const { ids, seen: here } = await placeInstruments(
     client,
     units.map(({ unit }) => unit),
@@ -185,19 +185,19 @@ async function insertWhole(
 }
 
 /** What becomes of rows that say something else than the row that is there. */
-type Contested = { lost: LostUnit[]; replacing: PlacedUnit[] };
+type Contest = { lost: LostUnit[]; replacing: PlacedUnit[] };
 
-const NOTHING_CONTESTED: Contested = { lost: [], replacing: [] };
+const NOTHING_CONTESTED: Contest = { lost: [], replacing: [] };
 
 /** Rows of files that say something else than the row that is there: not to be lost sight of, or put in its place. */
 async function contestedUnits(
   client: pg.PoolClient,
   units: readonly SourcedUnit[],
   placed: readonly PlacedUnit[],
-): Promise<Contested> {
+): Promise<Contest> {
   const numbers = new Map(placed.map((one) => [one.unit, one]));
   const rows = units.flatMap(({ unit }) => numbers.get(unit) ?? []);
-  const contested: Contested = { lost: [], replacing: [] };
+  const contested: Contest = { lost: [], replacing: [] };
   for (const { place, differing } of await findContested(client, rows)) {
     const [unit, row] = [units[place - 1], rows[place - 1]];
     if (unit === undefined || row === undefined) continue;

@@ -19,7 +19,7 @@ import { columnList, inArrays } from "../schema/tableRows.ts";
 import { storeRows } from "./staging.ts";
 
 /** Of which session bar a row is. */
-type Touched = {
+type TouchedBar = {
   instrumentId: number;
   sourceId: number;
   delayed: boolean;
@@ -75,8 +75,8 @@ const NOTE_TOUCHED = `
   ) select distinct date::text from noted where ${IS_STALE}`;
 
 /** The rows of an answer have one time, and so one date: their instruments go together, as the text of an array. */
-async function noteTouched(client: pg.ClientBase, touched: readonly Touched[]): Promise<void> {
-  const groups = new Map<string, Touched & { instruments: string }>();
+async function noteTouched(client: pg.ClientBase, touched: readonly TouchedBar[]): Promise<void> {
+  const groups = new Map<string, TouchedBar & { instruments: string }>();
   for (const one of touched) {
     const key = `${one.sourceId} ${one.delayed} ${one.firstAt} ${one.lastAt}`;
     const group = groups.get(key);

@@ -8,7 +8,7 @@ import { isNamed } from "../schema/instrumentNames.ts";
 import { markLate } from "../schema/lateDays.ts";
 import { columnList } from "../schema/tableRows.ts";
 import type { Instant } from "../../ground/clock.ts";
-import { type Wanted, withNear } from "../tiers/citus/door.ts";
+import { type NearRows, withNear } from "../tiers/citus/door.ts";
 import { inTransaction } from "../connect/transaction.ts";
 
 /** A quote this long before the close, or later on the same date, shows the close; earlier ones do not. */
@@ -82,7 +82,11 @@ export async function deriveCloses(pool: pg.Pool, { from, to, now }: DeriveOptio
  * Quotes near the ends of sessions that may be derived, and those of the sessions after them. The holes are asked for first, by
  * themselves: Citus crashes on a join of the ledger with what is cut.
  */
-async function closesNear(client: pg.ClientBase, from: string | null, to: string | null): Promise<Wanted[]> {
+async function closesNear(
+  client: pg.ClientBase,
+  from: string | null,
+  to: string | null,
+): Promise<NearRows[]> {
   const { rows } = await client.query<
     Record<"instrument_id" | "source_id", number> & Record<"near" | "until" | "opens" | "closes", string>
   >(
@@ -97,7 +101,7 @@ async function closesNear(client: pg.ClientBase, from: string | null, to: string
     [from, to],
   );
   const keys = [rows.map((row) => row.instrument_id), rows.map((row) => row.source_id)];
-  const between = (table: string, ...span: [unknown[], unknown[]]): Wanted => ({
+  const between = (table: string, ...span: [unknown[], unknown[]]): NearRows => ({
     table,
     rows: `join unnest($1::int[], $2::smallint[], $3::timestamptz[], $4::timestamptz[]) as h (instrument_id, source_id, since, until)
         on h.instrument_id = t.instrument_id and h.source_id = t.source_id and t.observed_at >= h.since and t.observed_at < h.until

@@ -6,7 +6,7 @@ import { markLate } from "../schema/lateDays.ts";
 import { LATEST_ANSWER_MS } from "../ledger/storedWithin.ts";
 import { misses, type slots } from "../schema/schema.ts";
 import { columnList, inArrays } from "../schema/tableRows.ts";
-import { type Wanted, withNear } from "../tiers/citus/door.ts";
+import { type NearRows, withNear } from "../tiers/citus/door.ts";
 import type { Instant } from "../../ground/clock.ts";
 import { inTransaction } from "../connect/transaction.ts";
 
@@ -23,7 +23,7 @@ type MissedSlot = {
 type MissedShare = { job: string; slotAt: string; sourceId: number; accountId: number; endsAt: string };
 
 /** What the job files say of the slots that are to be filled. */
-export type Polled = {
+export type PolledJobs = {
   /** Jobs that ask for delayed quotes: theirs alone are filled by delayed ones. */
   delayedJobs: readonly string[];
   /** When a slot was over, epoch ms UTC: at most a day after it began. */
@@ -37,7 +37,7 @@ type FillOptions = {
   to: Instant | null;
   /** What brought the quotes. */
   by: "journal" | "xml" | "csv" | "parquet" | "gaps";
-  polled: Polled;
+  polled: PolledJobs;
   now: Instant;
 };
 
@@ -155,7 +155,7 @@ async function fillDay(
 async function missedSlots(
   client: pg.ClientBase,
   span: [from: string, to: string, notBefore: Instant | null, before: Instant | null],
-  { endOf }: Polled,
+  { endOf }: PolledJobs,
 ): Promise<MissedShare[]> {
   const { rows } = await client.query<MissedSlot & Pick<MissedShare, "slotAt" | "sourceId" | "accountId">>(
     MISSED_SLOTS,
@@ -181,7 +181,7 @@ async function missedRoots(client: pg.ClientBase, span: [string, string]): Promi
 }
 
 /** What may fill slots between two times, which last a day at most. */
-async function quotesNear(client: pg.ClientBase, [from, to]: [string, string]): Promise<Wanted[]> {
+async function quotesNear(client: pg.ClientBase, [from, to]: [string, string]): Promise<NearRows[]> {
   const roots = await missedRoots(client, [from, to]);
   return [
     { table: "sources" },
@@ -272,7 +272,7 @@ export async function restoreFills(client: pg.ClientBase, keys: readonly SlotKey
 }
 
 /** What has filled shares of slots. The ledger is asked first, by itself: Citus crashes on a join of it with what is cut. */
-async function fillsNear(client: pg.ClientBase, keys: readonly SlotKey[]): Promise<Wanted[]> {
+async function fillsNear(client: pg.ClientBase, keys: readonly SlotKey[]): Promise<NearRows[]> {
   const { rows } = await client.query<{ root: string; observed_at: string; source_id: number }>(
     `select unnest(${rootsOf("f.instrument")}) as root, f.observed_at::text, f.fill_source_id as source_id
      from fills f join ${SLOT_KEYS}

@@ -8,7 +8,7 @@ import { type BackfillReport, NOTHING_DONE } from "./backfillReport.ts";
 import { jsonText } from "../../ground/outsideText.ts";
 
 /** What was asked: two runs with the same are the same backfill. Plain JSON, without secrets. */
-export type Asked = { kind: "journal" | "xml" | "csv" | "parquet"; [detail: string]: unknown };
+export type BackfillRequest = { kind: "journal" | "xml" | "csv" | "parquet"; [detail: string]: unknown };
 
 /** A backfill under way. */
 export type Run = {
@@ -22,7 +22,11 @@ export type Run = {
 };
 
 /** Goes on with an unfinished backfill of the same, or begins one. */
-export async function beginRun(pool: pg.Pool, { kind, ...asked }: Asked, now: Instant): Promise<Run> {
+export async function beginRun(
+  pool: pg.Pool,
+  { kind, ...asked }: BackfillRequest,
+  now: Instant,
+): Promise<Run> {
   const text = jsonText(asked);
   const digest = createHash("sha256").update(`${kind} ${text}`).digest("hex");
   const { rows } = await pool.query<Run>(

@@ -10,7 +10,7 @@ const MADE =
   /^(?:create (?:or replace )?(?:unique )?|alter (?=.* rename to))(table|view|type|index|function) (?:.* rename to )?(\w+)/gm;
 
 /** What `migrate` itself and the tiers make. */
-export const MADE_ELSEWHERE: readonly Made[] = [
+export const MADE_ELSEWHERE: readonly MadeTable[] = [
   ...["schema_migrations", "schema_texts", "migration_lock"].map((name) => ({ kind: "table", name })),
   ...["drop_old_quotes"].map((name) => ({ kind: "function", name })),
   { kind: "type", name: "dictionary_numeric" },
@@ -21,7 +21,7 @@ export const KINDS = `case relkind when 'v' then 'a view' when 'm' then 'a mater
 
 const MOST_THINGS = 3;
 
-type Made = { kind: string; name: string };
+type MadeTable = { kind: string; name: string };
 
 /**
  * Looks whether the names that migrations need are free. What those that were applied have made is ours, and may be
@@ -31,7 +31,7 @@ type Made = { kind: string; name: string };
  */
 export async function findOccupied(
   db: Queryable,
-  { pending, applied = [] }: { pending: readonly Made[]; applied?: readonly Made[] },
+  { pending, applied = [] }: { pending: readonly MadeTable[]; applied?: readonly MadeTable[] },
 ): Promise<DatabaseProblem | null> {
   const ours = [...applied, ...MADE_ELSEWHERE];
   const known = new Set(ours.map(({ name }) => name));
@@ -58,7 +58,7 @@ export async function findOccupied(
 }
 
 /** Names with what their like share them with: `relation quotes`. */
-function spaced(made: readonly Made[]): string[] {
+function spaced(made: readonly MadeTable[]): string[] {
   return [
     ...namesOf(made, "table", "view", "index", "type").map((name) => `relation ${name}`),
     ...namesOf(made, "table", "view", "type").map((name) => `type ${name}`),
@@ -66,11 +66,11 @@ function spaced(made: readonly Made[]): string[] {
   ];
 }
 
-export function namesOf(made: readonly Made[], ...kinds: string[]): string[] {
+export function namesOf(made: readonly MadeTable[], ...kinds: string[]): string[] {
   return made.flatMap(({ kind, name }) => (kinds.includes(kind) ? [name] : []));
 }
 
-export function madeBy({ sql }: Pick<Script, "sql">): Made[] {
+export function madeBy({ sql }: Pick<Script, "sql">): MadeTable[] {
   return [...sql.matchAll(MADE)].map(([, kind = "", name = ""]) => ({ kind, name }));
 }
 

@@ -25,7 +25,7 @@ export async function holdsNothing(client: pg.ClientBase): Promise<boolean> {
 }
 
 /** A statement that makes again what has to go while the tables are exchanged. */
-type Restoring = { statement: string };
+type RestoreStatement = { statement: string };
 
 /**
  * Exchanges the partitioned tables for hypertables of the same names, columns, keys and grants, with the triggers that
@@ -76,7 +76,7 @@ const CREATE_DICTIONARY_NUMERIC = `
 
 /** Has the decimals of a new table compressed so, but for `change`: hardly one of its values comes twice, and a list of them is smaller. */
 async function compressAsDictionary(client: pg.ClientBase, table: string): Promise<void> {
-  const { rows } = await client.query<Restoring>(
+  const { rows } = await client.query<RestoreStatement>(
     `select pg_catalog.format('alter table %s %s', attrelid::regclass, string_agg(pg_catalog.format('alter %I type dictionary_numeric', attname), ', ')) as statement
      from pg_attribute where attrelid = $1::regclass and atttypid = 'numeric'::regtype and not attisdropped and attname <> 'change' group by attrelid`,
     [table],
@@ -85,8 +85,8 @@ async function compressAsDictionary(client: pg.ClientBase, table: string): Promi
 }
 
 /** Drops a table's indexes besides its key, which copies of it would have by other names. @returns what makes them again */
-async function takeIndexes(client: pg.ClientBase, table: string): Promise<Restoring[]> {
-  const { rows } = await client.query<Restoring & { name: string }>(
+async function takeIndexes(client: pg.ClientBase, table: string): Promise<RestoreStatement[]> {
+  const { rows } = await client.query<RestoreStatement & { name: string }>(
     `select indexrelid::regclass::text as name, replace(pg_get_indexdef(indexrelid), ' ON ONLY ', ' ON ') as statement
      from pg_index where indrelid = $1::regclass and not exists (select from pg_constraint where conindid = indexrelid)`,
     [table],
@@ -99,15 +99,17 @@ async function takeIndexes(client: pg.ClientBase, table: string): Promise<Restor
  * The schema's views, which hold on to the tables they were made on, and the triggers, grants and comments; in an order
  * in which they can be made again: a view is younger than those it reads. Each stays its owner's, with whose rights it reads.
  */
-async function readDependents(client: pg.ClientBase): Promise<{ names: string[]; restoring: Restoring[] }> {
-  const views = await client.query<{ name: string } & Restoring>(
+async function readDependents(
+  client: pg.ClientBase,
+): Promise<{ names: string[]; restoring: RestoreStatement[] }> {
+  const views = await client.query<{ name: string } & RestoreStatement>(
     `select c.oid::regclass::text as name,
             pg_catalog.format('create view %s as %s alter view %1$s owner to %3$I', c.oid::regclass, pg_get_viewdef(c.oid), pg_get_userbyid(c.relowner)) as statement
      from pg_class c
      where c.relkind = 'v' and c.relnamespace = current_schema()::regnamespace and not ${OF_AN_EXTENSION}
      order by c.oid`,
   );
-  const comments = await client.query<Restoring>(
+  const comments = await client.query<RestoreStatement>(
     `select pg_catalog.format('comment on %s %s is %L',
                    case when d.objsubid > 0 then 'column' when c.relkind = 'v' then 'view' else 'table' end,
                    c.oid::regclass || coalesce('.' || quote_ident(a.attname::text), ''), d.description) as statement
@@ -118,12 +120,12 @@ async function readDependents(client: pg.ClientBase): Promise<{ names: string[];
        or c.oid = any ($1::regclass[])`,
     [PARTITIONED_TABLES],
   );
-  const triggers = await client.query<Restoring>(
+  const triggers = await client.query<RestoreStatement>(
     `select pg_get_triggerdef(oid) as statement from pg_trigger
      where tgrelid = any ($1::regclass[]) and not tgisinternal`,
     [PARTITIONED_TABLES],
   );
-  const grants = await client.query<Restoring>(
+  const grants = await client.query<RestoreStatement>(
     `select pg_catalog.format('grant %s on %s to %s', a.privilege_type, c.oid::regclass,
                    case when a.grantee = 0 then 'public' else quote_ident(pg_get_userbyid(a.grantee)::text) end) as statement
      from pg_class c cross join aclexplode(c.relacl) a

@@ -49,7 +49,7 @@ type ImportOptions = {
 export async function importPieces(
   options: ImportOptions,
   batches: AsyncIterable<PieceBatch>,
-  onSeen: (seen: readonly SeenBetween[]) => void,
+  onSeen: (seen: readonly SeenSpan[]) => void,
 ): Promise<BackfillReport> {
   const { pool, run, total, onProgress, signal } = options;
   // What an earlier process of this run has added is in the run's report already: once is enough.
@@ -57,7 +57,13 @@ export async function importPieces(
   const ends = new Map<string, number>();
   const readers = openReaders();
   const { read } = readers;
-  const loading: Loading = { ...options, read, onSeen, memory: createMemory(), underWay: Promise.resolve() };
+  const loading: PieceContext = {
+    ...options,
+    read,
+    onSeen,
+    memory: createMemory(),
+    underWay: Promise.resolve(),
+  };
   let repeated = NOTHING_DONE;
   let reportProgress: () => void = () => undefined;
   try {
@@ -84,10 +90,10 @@ export async function importPieces(
   }
 }
 
-export type SeenBetween = { first: Instant; last: Instant };
+export type SeenSpan = { first: Instant; last: Instant };
 
 /** Those of answers that were read into rows. */
-function seenIn(answers: readonly AnswerRows[]): SeenBetween[] {
+function seenIn(answers: readonly AnswerRows[]): SeenSpan[] {
   return answers.flatMap(({ units }) =>
     units.map(({ observedAt }) => ({ first: observedAt, last: observedAt })),
   );
@@ -103,17 +109,17 @@ function addedBefore(segments: ReadonlyMap<string, number>): (piece: Piece) => b
   };
 }
 
-type Loading = ImportOptions & {
+type PieceContext = ImportOptions & {
   read: ReadAnswer;
   memory: LoadMemory;
-  onSeen: (seen: readonly SeenBetween[]) => void;
+  onSeen: (seen: readonly SeenSpan[]) => void;
   /** The load of a batch, while the next one is cut, journaled and read. */
   underWay: Promise<void>;
 };
 
 /** @param ends how far each segment was loaded */
 async function journalAndLoad(
-  loading: Loading,
+  loading: PieceContext,
   pieces: readonly Piece[],
   ends: Map<string, number>,
 ): Promise<void> {
@@ -133,7 +139,7 @@ async function journalAndLoad(
   }
 }
 
-async function loadJournaled({ pool, run, memory, onSeen }: Loading, batch: Batch): Promise<void> {
+async function loadJournaled({ pool, run, memory, onSeen }: PieceContext, batch: Batch): Promise<void> {
   const loaded = await loadBatch(pool, batch, {
     memory,
     position: ofBatches(positionOfRun(run, { loaderToo: true })),
@@ -155,7 +161,7 @@ function withoutOvertaking(loaded: LoadReport): LoadReport {
 
 /** Loads pieces that the archive knows: counts their rows exactly, and restores lost rows. */
 async function loadKnown(
-  { pool, name, memory, onSeen, read }: Loading,
+  { pool, name, memory, onSeen, read }: PieceContext,
   pieces: readonly Piece[],
   report: BackfillReport,
 ): Promise<BackfillReport> {

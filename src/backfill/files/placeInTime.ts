@@ -15,7 +15,7 @@ export type UnplacedPiece = Omit<Piece, "observedAt" | "knownIn"> & { foundAt: I
 /** How far an answer may be moved, in µs: it stays within its second. */
 const MOST_MICROS = 1_000_000n;
 
-type Known = { observedAt: Instant; segment: string };
+type KnownPiece = { observedAt: Instant; segment: string };
 
 /** @param pool the archive; null: all pieces are new */
 export async function placeInTime(
@@ -23,7 +23,7 @@ export async function placeInTime(
   name: string,
   pieces: readonly UnplacedPiece[],
 ): Promise<Piece[]> {
-  const byId = new Map<string, Known>();
+  const byId = new Map<string, KnownPiece>();
   const taken = new Set<Instant>();
   const times = [...new Set(pieces.map(({ foundAt }) => foundAt))];
   const there = pool === null ? [] : await readTimesAround(pool, name, times);

@@ -3,7 +3,7 @@
  * Pure.
  */
 import { compilePattern, type TimePattern } from "../../read/timePattern.ts";
-import { createLocalReader, type TimeRead } from "../../read/wallTime.ts";
+import { createLocalReader, type TimeResult } from "../../read/wallTime.ts";
 import { findIso, readIso, EARLIEST, LATEST } from "../../read/cellTime.ts";
 import { QuotekeeperError } from "../../ground/errors.ts";
 import { parsedJson } from "../../ground/outsideText.ts";
@@ -61,7 +61,7 @@ function compiled(timePattern: string): TimePattern {
   throw new QuotekeeperError("USAGE", `--time-pattern ${timePattern}: ${read.problem}`);
 }
 
-function instantFrom(read: TimeRead | null): Instant | null {
+function instantFrom(read: TimeResult | null): Instant | null {
   return read?.ok === true ? plausible(read.micros) : null;
 }
 

@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import type pg from "pg";
 import { migrate } from "../../archive/schema/migrations.ts";
-import type { Polled } from "../../archive/refill/fillSlots.ts";
+import type { PolledJobs } from "../../archive/refill/fillSlots.ts";
 import { instantFromDate } from "../../ground/clock.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
 import type { Edges } from "../../ground/edges.ts";
@@ -23,7 +23,7 @@ export async function withMigrated<T>(
   });
 }
 
-export async function polledJobs(config: Config): Promise<Polled> {
+export async function polledJobs(config: Config): Promise<PolledJobs> {
   const { jobs, calendar } = await readJobs(config.jobsDir).catch(() => ({ jobs: [], calendar: [] }));
   return {
     delayedJobs: jobs.filter(({ delayed }) => delayed).map(({ name }) => name),

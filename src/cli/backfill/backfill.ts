@@ -32,13 +32,13 @@ type Options = CommonRequest & {
 
 type Detail = "from" | "to" | "map" | "timePattern" | "name" | "account";
 
-type Given = Omit<Options, Detail> & { [Name in Detail]: NonNullable<Options[Name]> | null };
+type GivenOptions = Omit<Options, Detail> & { [Name in Detail]: NonNullable<Options[Name]> | null };
 
 type Source = {
   flag: string;
   isChosen: (options: Options) => boolean;
   takes: readonly (keyof Options)[];
-  refill: (config: Config, edges: Edges, given: Given) => Promise<number>;
+  refill: (config: Config, edges: Edges, given: GivenOptions) => Promise<number>;
 };
 
 const SOURCES: readonly Source[] = [

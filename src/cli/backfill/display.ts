@@ -23,12 +23,12 @@ export type Display = {
   end: () => void;
 };
 
-export type Backfilling = { config: Config; edges: Edges; display: Display; signal: AbortSignal };
+export type BackfillContext = { config: Config; edges: Edges; display: Display; signal: AbortSignal };
 
 /** Runs `work` with a display, and ends the display. @throws Interrupted after Ctrl-C */
 export async function backfilling<T>(
-  { config, edges, title }: Pick<Backfilling, "config" | "edges"> & { title: string },
-  work: (backfill: Backfilling) => Promise<T>,
+  { config, edges, title }: Pick<BackfillContext, "config" | "edges"> & { title: string },
+  work: (backfill: BackfillContext) => Promise<T>,
 ): Promise<T> {
   const display = await createDisplay(config, edges, title);
   try {

@@ -22,7 +22,7 @@ import { journalDir } from "../../journal/dataDir.ts";
 import { say } from "../terminal/harmless.ts";
 import { right, table } from "../terminal/table.ts";
 import { polledJobs, withMigrated } from "./archives.ts";
-import { type Backfilling, backfilling } from "./display.ts";
+import { type BackfillContext, backfilling } from "./display.ts";
 import { printDryRun } from "./dryRun.ts";
 import { readJournal } from "./replayJournal.ts";
 import { type CommonRequest, deadLetterLines } from "./report.ts";
@@ -57,7 +57,7 @@ export async function backfillGaps(config: Config, edges: Edges, request: GapsRe
 type Outcome = Omit<z.infer<typeof gapsJson>, "dryRun">;
 
 /** Lists the holes, and reads the journal of their hours: the misses are all that it asks the database for. */
-async function readGaps(backfill: Backfilling, { from, to, json }: GapsRequest): Promise<number> {
+async function readGaps(backfill: BackfillContext, { from, to, json }: GapsRequest): Promise<number> {
   const { config, edges } = backfill;
   await requireArchive(config);
   const { holes, hours } = await withSchema(config, edges, async ({ pool }) => ({
@@ -70,7 +70,7 @@ async function readGaps(backfill: Backfilling, { from, to, json }: GapsRequest):
 }
 
 /** How the journal of some hours is read. */
-async function journalOf({ config, display, signal }: Backfilling, hours: readonly Date[]) {
+async function journalOf({ config, display, signal }: BackfillContext, hours: readonly Date[]) {
   const dir = journalDir(config);
   return {
     journalDir: dir,
@@ -88,7 +88,11 @@ async function journalOf({ config, display, signal }: Backfilling, hours: readon
  * Loads what a collector has journaled and not loaded, so that the outcome does not depend on its progress. Then reads
  * the journal of the hours with holes again, fills slots, and derives closes.
  */
-async function fillGaps(backfill: Backfilling, pool: pg.Pool, { from, to }: GapsRequest): Promise<Outcome> {
+async function fillGaps(
+  backfill: BackfillContext,
+  pool: pg.Pool,
+  { from, to }: GapsRequest,
+): Promise<Outcome> {
   const { config, edges } = backfill;
   await loadAll({ pool, journalDir: journalDir(config), clock: edges.clock });
   const holes = await listHoles(pool, { from, to });

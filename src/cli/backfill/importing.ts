@@ -1,8 +1,8 @@
 /** What imports have in common: the lock, the journal, the run that can be resumed, and the slots to fill. */
 import type pg from "pg";
-import { batchOf, catchUp, importPieces, type SeenBetween } from "../../backfill/files/importPieces.ts";
+import { batchOf, catchUp, importPieces, type SeenSpan } from "../../backfill/files/importPieces.ts";
 import type { PieceBatch } from "../../backfill/files/piece.ts";
-import { type Asked, beginRun, finishRun } from "../../archive/refill/runs.ts";
+import { type BackfillRequest, beginRun, finishRun } from "../../archive/refill/runs.ts";
 import { openReaders } from "../../archive/load/readers.ts";
 import { withSourceLock } from "../../archive/refill/oneAtATime.ts";
 import { fillSlots } from "../../archive/refill/fillSlots.ts";
@@ -12,13 +12,13 @@ import { type Instant, instantFromDate, instantOf, microsOf } from "../../ground
 import { openJournal } from "../../journal/writer.ts";
 import { journalDir } from "../../journal/dataDir.ts";
 import { polledJobs, withMigrated } from "./archives.ts";
-import { type Backfilling, backfilling } from "./display.ts";
+import { type BackfillContext, backfilling } from "./display.ts";
 import { printDryRun, readInput } from "./dryRun.ts";
 import { printReport } from "./report.ts";
 
 type ImportRequest = {
   /** Identifies the import: a run with equal values resumes it. */
-  asked: Asked & { kind: "xml" | "csv" | "parquet" };
+  asked: BackfillRequest & { kind: "xml" | "csv" | "parquet" };
   name: string;
   dryRun: boolean;
   total: number;
@@ -26,7 +26,7 @@ type ImportRequest = {
   read: (pool: pg.Pool | null, signal: AbortSignal) => AsyncIterable<PieceBatch>;
 };
 
-type ShownImport = Pick<Backfilling, "config" | "edges"> & {
+type ShownImport = Pick<BackfillContext, "config" | "edges"> & {
   title: string;
   json: boolean;
   remarksOf: (report: BackfillReport) => string[];
@@ -50,10 +50,10 @@ export async function importFile(
   return report.deadLetters.length > 0 ? 1 : 0;
 }
 
-type Imported = { resumed: boolean; report: BackfillReport };
+type ImportOutcome = { resumed: boolean; report: BackfillReport };
 
 /** Runs the import, or a dry run of it. @throws Interrupted after Ctrl-C; what was journaled stays, and the next run resumes */
-export async function runImport(backfill: Backfilling, request: ImportRequest): Promise<Imported> {
+export async function runImport(backfill: BackfillContext, request: ImportRequest): Promise<ImportOutcome> {
   if (request.dryRun) return { resumed: false, report: await readImport(backfill, request) };
   return withMigrated(backfill.config, backfill.edges, (pool) =>
     withSourceLock(pool, request.name, () => doImport(backfill, pool, request)),
@@ -61,10 +61,10 @@ export async function runImport(backfill: Backfilling, request: ImportRequest): 
 }
 
 async function doImport(
-  { config, edges: { clock }, display, signal }: Backfilling,
+  { config, edges: { clock }, display, signal }: BackfillContext,
   pool: pg.Pool,
   { asked, name, total, read }: ImportRequest,
-): Promise<Imported> {
+): Promise<ImportOutcome> {
   const dir = journalDir(config);
   const journal = await openJournal({
     dir,
@@ -116,7 +116,7 @@ class Span {
   #first: Instant | null = null;
   #last: Instant | null = null;
 
-  add(seen: readonly SeenBetween[]): void {
+  add(seen: readonly SeenSpan[]): void {
     for (const { first, last } of seen) {
       if (this.#first === null || first < this.#first) this.#first = first;
       if (this.#last === null || last > this.#last) this.#last = last;
@@ -133,7 +133,7 @@ class Span {
 const DAY_MICROS = 86_400_000_000n;
 
 async function readImport(
-  { display, signal }: Backfilling,
+  { display, signal }: BackfillContext,
   { name, total, read }: ImportRequest,
 ): Promise<BackfillReport> {
   let at = { doing: "", done: 0 };

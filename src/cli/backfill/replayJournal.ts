@@ -17,9 +17,9 @@ import type { SegmentInfo } from "../../journal/segments.ts";
 import { journalDir } from "../../journal/dataDir.ts";
 import type { Edges } from "../../ground/edges.ts";
 import { polledJobs, withMigrated } from "./archives.ts";
-import { type Backfilling, backfilling } from "./display.ts";
+import { type BackfillContext, backfilling } from "./display.ts";
 import { printDryRun, readInput } from "./dryRun.ts";
-import { type CommonRequest, type Finished, printReport } from "./report.ts";
+import { type CommonRequest, type FinishedBackfill, printReport } from "./report.ts";
 
 type JournalRequest = CommonRequest &
   TimeRange & {
@@ -28,7 +28,7 @@ type JournalRequest = CommonRequest &
     rebuild: boolean;
   };
 
-type Chosen = TimeRange & {
+type ReplayChoice = TimeRange & {
   rebuild: boolean;
   dir: string;
   /** Whether this archive is loaded from that journal. */
@@ -60,7 +60,7 @@ async function choose(
   config: Config,
   edges: Edges,
   { directory, from, to, rebuild: rebuilding }: JournalRequest,
-): Promise<Chosen> {
+): Promise<ReplayChoice> {
   const own = journalDir(config);
   const dir = directory === null ? own : await journalIn(resolve(edges.directory, directory));
   const segments = await chooseSegments(dir, { from, to });
@@ -68,7 +68,11 @@ async function choose(
   return { dir, own: isOwn, segments, from, to, rebuild: rebuilding };
 }
 
-async function runReplay(backfill: Backfilling, pool: pg.Pool, chosen: Chosen): Promise<Finished> {
+async function runReplay(
+  backfill: BackfillContext,
+  pool: pg.Pool,
+  chosen: ReplayChoice,
+): Promise<FinishedBackfill> {
   const { config, edges } = backfill;
   const { dir, own, from, to } = chosen;
   const now = (): Instant => instantFromDate(edges.clock.now());
@@ -106,7 +110,7 @@ async function runReplay(backfill: Backfilling, pool: pg.Pool, chosen: Chosen): 
   return { kind: "journal", dryRun: false, resumed: run.resumed, report: run.report };
 }
 
-async function readReplay(backfill: Backfilling, chosen: Chosen): Promise<BackfillReport> {
+async function readReplay(backfill: BackfillContext, chosen: ReplayChoice): Promise<BackfillReport> {
   const tally = { report: NOTHING_DONE };
   const options = { ...replayOptions(backfill, chosen, tally), positions: new Map<string, number>() };
   const report = await readJournal(options);
@@ -133,8 +137,8 @@ export function readJournal(
 type ReadingOptions = Pick<ReplayOptions, "signal" | "onProgress">;
 
 function replayOptions(
-  { display, signal }: Backfilling,
-  { dir, segments, ...chosen }: Chosen,
+  { display, signal }: BackfillContext,
+  { dir, segments, ...chosen }: ReplayChoice,
   tally: ReplayOptions["tally"],
 ): Omit<ReplayOptions, "pool" | "positions" | "runPosition"> {
   return {

@@ -18,18 +18,18 @@ export const backfillJson = z
 
 export type CommonRequest = { dryRun: boolean; json: boolean };
 
-export type Finished = Pick<z.infer<typeof backfillJson>, "kind" | "dryRun" | "resumed"> & {
+export type FinishedBackfill = Pick<z.infer<typeof backfillJson>, "kind" | "dryRun" | "resumed"> & {
   report: BackfillReport;
   remarks?: readonly string[];
 };
 
-export function printReport({ stdout }: Edges, finished: Finished, json: boolean): void {
+export function printReport({ stdout }: Edges, finished: FinishedBackfill, json: boolean): void {
   const { remarks = [], ...rest } = finished;
   if (json) printJson(stdout, backfillJson, { ...rest, remarks: [...remarks] });
   else say(stdout, ...reportLines(finished));
 }
 
-function reportLines({ resumed, report, remarks = [] }: Finished): string[] {
+function reportLines({ resumed, report, remarks = [] }: FinishedBackfill): string[] {
   const { answers, newAnswers, read, stored, repeated, deadLettered, missing } = report;
   const lines = [
     `Answers   ${thousands(answers)} read: ${thousands(newAnswers)} new, ${thousands(answers - newAnswers)} there already`,

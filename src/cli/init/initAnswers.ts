@@ -22,7 +22,7 @@ import {
 import { type AccountAnswer, readAccount } from "./accountAnswer.ts";
 import { environmentLine } from "./writtenFiles.ts";
 
-type Sources = Omit<Asking, "answers"> & {
+type Sources = Omit<Dialogue, "answers"> & {
   given: Partial<Record<Name, string>>;
   /** Whether questions without a flag have their defaults. */
   yes: boolean;
@@ -34,7 +34,7 @@ const VARIABLES_OF: Partial<Record<Name, readonly string[]>> = {
   database: ["DATABASE_URL"],
 };
 
-const TRY: Partial<Record<Name, (answer: string, asking: Asking) => Promise<Tried>>> = {
+const TRY: Partial<Record<Name, (answer: string, asking: Dialogue) => Promise<AnswerCheck>>> = {
   account: tryAccount,
   database: tryDatabase,
 };
@@ -101,7 +101,7 @@ function wrongFlags({ edges, given }: Sources): string[] {
   });
 }
 
-async function tryAnswer(name: Name, answer: string, asking: Asking): Promise<Tried> {
+async function tryAnswer(name: Name, answer: string, asking: Dialogue): Promise<AnswerCheck> {
   const problem = questionsOf(asking.edges)[name].problem(answer);
   if (problem !== null) return { problem };
   return (await TRY[name]?.(answer, asking)) ?? { lines: [] };
@@ -130,13 +130,13 @@ function usage(problems: readonly string[]): QuotekeeperError {
 }
 
 /** The lines of `.env` of an answer, or what is wrong with the answer. */
-type Tried = { lines: string[] } | { problem: string };
+type AnswerCheck = { lines: string[] } | { problem: string };
 
-type Asking = { edges: Edges; asker: Asker | null; /** To the questions before. */ answers: Answers };
+type Dialogue = { edges: Edges; asker: Asker | null; /** To the questions before. */ answers: Answers };
 
 const BOTH_MARKS = "It holds quotation marks of every kind: put it into a file.";
 
-async function tryAccount(answer: string, { edges, asker, answers }: Asking): Promise<Tried> {
+async function tryAccount(answer: string, { edges, asker, answers }: Dialogue): Promise<AnswerCheck> {
   const account = readAccount(answer);
   if (!account) throw new RangeError("the answer was checked");
   const { service, settings } = account;
@@ -184,7 +184,7 @@ async function askSecret(
 }
 
 /** Connects to the server, and asks for a password if the server wants one. @throws Interrupted */
-async function tryDatabase(url: string, { edges, asker }: Asking): Promise<Tried> {
+async function tryDatabase(url: string, { edges, asker }: Dialogue): Promise<AnswerCheck> {
   if (url === "embedded") return { lines: [] };
   let opened = url;
   let trial = await connect(opened, edges);

@@ -39,9 +39,9 @@ export function complain(error: unknown, argv: readonly string[], { stderr }: Ed
   return exitCode;
 }
 
-type Named = z.infer<typeof errorJson>["error"];
+type NamedError = z.infer<typeof errorJson>["error"];
 
-function nameOf(error: unknown): Named | null {
+function nameOf(error: unknown): NamedError | null {
   if (error instanceof QuotekeeperError) {
     const { code, detail } = error;
     return { code, detail, ...ERRORS[code] };
@@ -53,7 +53,7 @@ function nameOf(error: unknown): Named | null {
   return null;
 }
 
-function unexpected(error: unknown): Named {
+function unexpected(error: unknown): NamedError {
   const hint = "This is a defect of quotekeeper: report it with what stands above.";
   const detail = error instanceof Error ? error.message : String(error);
   return { code: "UNEXPECTED", detail, hint, retryable: false, exitCode: 1 };

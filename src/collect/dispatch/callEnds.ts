@@ -11,7 +11,7 @@ import type { CallEnd } from "../governor/governor.ts";
 import type { Ticket } from "./waitingCalls.ts";
 
 /** An answer that has just arrived: its last byte is there, and nothing is on the disk yet. */
-export type Arrived = { headers: Readonly<Record<string, string>>; answer: Pick<Answer, "outcome"> };
+export type ArrivedAnswer = { headers: Readonly<Record<string, string>>; answer: Pick<Answer, "outcome"> };
 
 /** How a service's answers are read where the limit is concerned. */
 export type LimitReader = Pick<Service, "rateLimit">;
@@ -23,7 +23,7 @@ export type LimitReader = Pick<Service, "rateLimit">;
  * @param at `sentMs` as the governor was told it; `wallMs`: now, epoch ms UTC
  */
 export function answeredEnd(
-  { headers, answer }: Arrived,
+  { headers, answer }: ArrivedAnswer,
   service: LimitReader,
   { sentMs: sentAtMs, wallMs }: { sentMs: number; wallMs: number },
 ): CallEnd {
@@ -55,7 +55,7 @@ export type Result =
   { kind: "answered"; answer: Answer; askedMs: number } | { kind: "missed"; reason: MissReason };
 
 /** An answer that is kept. */
-export type Kept = { record: DatedAnswer; answer: Answer };
+export type KeptAnswer = { record: DatedAnswer; answer: Answer };
 
 /**
  * Makes one call and keeps its answer; rejects when there is none, or it could not be kept.
@@ -65,8 +65,8 @@ export type Kept = { record: DatedAnswer; answer: Answer };
 export type Send = (
   planned: PlannedCall,
   signal: AbortSignal,
-  onArrived: (arrived: Arrived) => void,
-) => Promise<Kept>;
+  onArrived: (arrived: ArrivedAnswer) => void,
+) => Promise<KeptAnswer>;
 
 /** What is done after an attempt: the call is over, or it waits again, for `afterMs` before it may be let go. */
 export type Next = { over: Result } | { again: Ticket; afterMs: number };
@@ -86,7 +86,7 @@ type Circumstances = {
 /** @param forTheClock whether it is a refusal for which the clock may be to blame, and the next attempt corrects that */
 export function afterAnswer(
   ticket: Ticket,
-  { answer, record, forTheClock }: Kept & { forTheClock: boolean },
+  { answer, record, forTheClock }: KeptAnswer & { forTheClock: boolean },
   given: Circumstances,
 ): Next {
   const { planned } = ticket;

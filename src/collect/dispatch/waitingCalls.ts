@@ -15,21 +15,21 @@ export type Ticket = {
   held: MissReason | null;
 };
 
-type Missed = [planned: PlannedCall, reason: MissReason];
+type MissedCall = [planned: PlannedCall, reason: MissReason];
 
 type Run = () => Promise<unknown>;
-type Waiting = { run: Run; ticket: Ticket };
+type WaitingCall = { run: Run; ticket: Ticket };
 
 /** Options of p-queue's `add`. */
-export type Ticketed = QueueAddOptions & { ticket: Ticket };
+export type TicketOptions = QueueAddOptions & { ticket: Ticket };
 
 /**
  * The queue class of p-queue. A call that is removed before its turn leaves nothing: nobody waits for the promise that `add` gave,
  * and there is no signal, whose listeners would cost more than all else with thousands of calls.
  */
-export class WaitingCalls implements Queue<Run, Ticketed> {
+export class WaitingCalls implements Queue<Run, TicketOptions> {
   /** In their order; equally urgent ones in the order in which they came. */
-  #waiting: Waiting[] = [];
+  #waiting: WaitingCall[] = [];
 
   get size(): number {
     return this.#waiting.length;
@@ -43,8 +43,8 @@ export class WaitingCalls implements Queue<Run, Ticketed> {
     );
   }
 
-  enqueue(run: Run, options?: Partial<Ticketed>): void {
-    const { ticket } = options as Ticketed;
+  enqueue(run: Run, options?: Partial<TicketOptions>): void {
+    const { ticket } = options as TicketOptions;
     let low = 0;
     let high = this.#waiting.length;
     while (low < high) {
@@ -73,7 +73,7 @@ export class WaitingCalls implements Queue<Run, Ticketed> {
   /** @returns those that were removed, in their order */
   removeWhere(isGone: (ticket: Ticket) => boolean): Ticket[] {
     const gone: Ticket[] = [];
-    const kept: Waiting[] = [];
+    const kept: WaitingCall[] = [];
     for (const waiting of this.#waiting)
       if (isGone(waiting.ticket)) gone.push(waiting.ticket);
       else kept.push(waiting);
@@ -90,9 +90,9 @@ export class WaitingCalls implements Queue<Run, Ticketed> {
   removeOverdue(
     nowMs: number,
     isCutShort: (want: Want, account: string | null) => boolean,
-  ): { lasting: Ticket[]; missed: Missed[] } {
+  ): { lasting: Ticket[]; missed: MissedCall[] } {
     const lasting: Ticket[] = [];
-    const missed: Missed[] = [];
+    const missed: MissedCall[] = [];
     for (const ticket of this.removeWhere(({ planned }) => planned.deadlineMs <= nowMs)) {
       const [over, rest] = split(ticket.planned, ({ deadlineMs }) => deadlineMs <= nowMs);
       if (rest) lasting.push({ ...ticket, planned: rest });
@@ -122,9 +122,9 @@ export function classOf(calls: WaitingCalls): new () => WaitingCalls {
 function missedOf(
   { planned, setback, held }: Ticket,
   isCutShort: (want: Want, account: string | null) => boolean,
-): Missed[] {
+): MissedCall[] {
   const [closed, next] = split(planned, ({ closes }) => closes);
-  const missed: Missed[] = closed ? [[closed, setback ?? "closed"]] : [];
+  const missed: MissedCall[] = closed ? [[closed, setback ?? "closed"]] : [];
   if (!next) return missed;
   const reason = setback ?? held ?? "overrun";
   if (reason !== "budget" && reason !== "overrun") return [...missed, [next, reason]];

@@ -35,7 +35,7 @@ export type Inheritance = {
 };
 
 /** What is left of a state whose own config and caution stay behind. */
-type Left = Omit<GovernorState, "config" | "finished" | "unsure" | "quietSinceMs" | "knockCount"> & {
+type HandoverState = Omit<GovernorState, "config" | "finished" | "unsure" | "quietSinceMs" | "knockCount"> & {
   /** Pairs of when a call was sent and when it was answered. */
   finishedAtMs: [number, number][];
 };
@@ -44,12 +44,12 @@ type Left = Omit<GovernorState, "config" | "finished" | "unsure" | "quietSinceMs
 export function handOver(state: GovernorState): HandedOver {
   const { config, finished, unsure: _, quietSinceMs: __, knockCount: ___, samples, ...rest } = state;
   const counted = finished.filter(({ answeredAtMs }) => answeredAtMs > state.nowMs - 2 * config.windowMs);
-  const left: Left = {
+  const left: HandoverState = {
     ...rest,
     finishedAtMs: counted.map(({ sentAtMs, answeredAtMs }) => [sentAtMs, answeredAtMs]),
     samples: telling(samples, state),
   };
-  return { version: VERSION, ...(moved(left, -state.nowMs) as Left) };
+  return { version: VERSION, ...(moved(left, -state.nowMs) as HandoverState) };
 }
 
 /** The state of a collector that calls the account from `nowMs` on. */
@@ -171,10 +171,10 @@ const written = z.object({
   refusedSentAtMs: z.array(finite),
   stillUntilMs: finite,
   waryUntilMs: finite,
-}) satisfies z.ZodType<Left & { version: typeof VERSION }>;
+}) satisfies z.ZodType<HandoverState & { version: typeof VERSION }>;
 
-function restored(config: GovernorConfig, handed: Left, writtenAtMs: number): GovernorState {
-  const { finishedAtMs, ...left } = moved(handed, writtenAtMs) as Left;
+function restored(config: GovernorConfig, handed: HandoverState, writtenAtMs: number): GovernorState {
+  const { finishedAtMs, ...left } = moved(handed, writtenAtMs) as HandoverState;
   const finished = finishedAtMs.map(([sentAtMs, answeredAtMs]) => ({ sentAtMs, answeredAtMs }));
   return { ...left, config, finished, unsure: null, quietSinceMs: null, knockCount: 0 };
 }

@@ -25,25 +25,25 @@ const AT_ONCE_SPAN = 0.25;
 /** Calls that appeared between two readings. */
 export type Appearance = Pick<SecondClientSample, "atMs" | "spanMs" | "appearedCount">;
 
-export type Seen = {
+export type SampleCounts = {
   /** All of them, and those that come each window. */
   readonly secondCount: number;
   readonly regularCount: number;
   readonly comeAtOnce: boolean;
 };
 
-type Shown = {
+type SampleSummary = {
   /** The samples that are held beyond the last one. */
   readonly held: readonly SecondClientSample[];
-  readonly seenAt: (atMs: number) => Seen;
+  readonly seenAt: (atMs: number) => SampleCounts;
 };
 
 const shownIn = rememberedOf(({ windowMs }: GovernorConfig) =>
-  rememberedOf((samples: readonly SecondClientSample[]): Shown => {
+  rememberedOf((samples: readonly SecondClientSample[]): SampleSummary => {
     const lastAtMs = samples.at(-1)?.atMs ?? 0;
     const held = samples.filter(({ holdsUntilMs }) => holdsUntilMs > lastAtMs);
     const atOnceCount = Math.max(samples.at(-1)?.atOnceCount ?? 0, mostAtOnce(samples, windowMs));
-    const seenAt = (atMs: number): Seen => {
+    const seenAt = (atMs: number): SampleCounts => {
       const regularCount = regular(mostOfWindows(samples, windowMs, atMs));
       const secondCount = Math.max(heldCount(held, atMs), regularCount);
       return { secondCount, regularCount, comeAtOnce: atOnceCount >= AT_ONCE_SHARE * secondCount };
@@ -53,7 +53,7 @@ const shownIn = rememberedOf(({ windowMs }: GovernorConfig) =>
 );
 
 /** What the samples show at `atMs`: what was seen lately, or in so many windows that it will come again. */
-export function seenAt({ samples, config }: GovernorState, atMs: number): Seen {
+export function seenAt({ samples, config }: GovernorState, atMs: number): SampleCounts {
   return shownIn(config)(samples).seenAt(atMs);
 }
 

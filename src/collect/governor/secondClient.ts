@@ -11,7 +11,7 @@ import {
   REMEMBERED_WINDOWS,
   seenAt,
   type Appearance,
-  type Seen,
+  type SampleCounts,
 } from "./samples.ts";
 import type { FinishedCall, GovernorConfig, GovernorState, Reading, SecondClientSample } from "./state.ts";
 import type { RateLimit } from "../../quotes/rateLimit.ts";
@@ -57,7 +57,7 @@ const SPARE_COUNT = 1;
 /** Assumed: one of fewer than twenty calls is more than the twentieth that a spare one may cost. */
 const FEW_COUNT = 20;
 
-export type Reckoned = Seen & {
+export type SecondClientEstimate = SampleCounts & {
   /** Calls that stay unsent beside them. */
   readonly spareCount: number;
 };
@@ -67,16 +67,19 @@ export function secondClientCount(state: GovernorState, atMs: number): number {
   return reckoned(state, atMs).secondCount;
 }
 
-const NOBODY: Reckoned = { secondCount: 0, regularCount: 0, comeAtOnce: true, spareCount: 0 };
+const NOBODY: SecondClientEstimate = { secondCount: 0, regularCount: 0, comeAtOnce: true, spareCount: 0 };
 
-export function reckoned(state: GovernorState, atMs: number): Reckoned {
+export function reckoned(state: GovernorState, atMs: number): SecondClientEstimate {
   if (state.samples.length === 0) return NOBODY;
   const seen = seenAt(state, atMs);
   return { ...seen, spareCount: spareBeside(state, seen) };
 }
 
 /** When the bursts of a client that comes at once were seen, ms. */
-export function burstsAtMs({ samples, config }: GovernorState, { secondCount }: Reckoned): number[] {
+export function burstsAtMs(
+  { samples, config }: GovernorState,
+  { secondCount }: SecondClientEstimate,
+): number[] {
   return samples
     .filter((sample) => appearedAtOnce(sample, config.windowMs) >= AT_ONCE_SHARE * secondCount)
     .map(({ atMs }) => atMs);
@@ -116,7 +119,7 @@ export function perhapsLost({ continued, startedAtMs, config }: GovernorState, a
  * window and either it comes all at once, so that our next answer shows what it asks for, or few calls are ours.
  * Where the server never forgot, what it takes once beyond that, at the window's edge, is what the spare call was for.
  */
-function spareBeside(state: GovernorState, { secondCount, regularCount, comeAtOnce }: Seen): number {
+function spareBeside(state: GovernorState, { secondCount, regularCount, comeAtOnce }: SampleCounts): number {
   if (secondCount === 0) return 0;
   if (state.config.evenly) return WAITING_SPARE_COUNT;
   const beyondCount = secondCount - regularCount;

@@ -4,7 +4,7 @@
  */
 import { serverForgets, windowEndsAtMs } from "./fault.ts";
 import { passedRefusal } from "./refusals.ts";
-import { perhapsLost, type Reckoned } from "./secondClient.ts";
+import { perhapsLost, type SecondClientEstimate } from "./secondClient.ts";
 import type { GovernorState, Reading } from "./state.ts";
 
 /** Assumed: beside a second client, a reading older than a tenth of the window says little. */
@@ -16,7 +16,7 @@ const RISKED_SHARE = 1 / 3;
 /** When a call may leave as far as the second client goes; long past when there is none. */
 export function besideSecondClientAtMs(
   state: GovernorState,
-  { secondCount, spareCount }: Reckoned,
+  { secondCount, spareCount }: SecondClientEstimate,
   atMs: number,
 ): number {
   const { lastReading } = state;

@@ -28,7 +28,11 @@ export async function callLogin(
   }
 }
 
-type Calling = { clock: Clock; signal?: AbortSignal | undefined; call?: typeof callLogin | undefined };
+type LoginCallOptions = {
+  clock: Clock;
+  signal?: AbortSignal | undefined;
+  call?: typeof callLogin | undefined;
+};
 
 /**
  * Makes a call of a login, and once more by the service's clock where the service refuses the machine's.
@@ -38,7 +42,7 @@ type Calling = { clock: Clock; signal?: AbortSignal | undefined; call?: typeof c
 export async function callInTime<Said extends object | null>(
   written: (stamp: Stamp) => LoginCall,
   read: (answer: Pick<RawAnswer, "status" | "body">) => Said | NotLoggedIn,
-  { clock, signal, call = callLogin }: Calling,
+  { clock, signal, call = callLogin }: LoginCallOptions,
 ): Promise<Said | NotLoggedIn> {
   const requestedAt = instantFromDate(clock.now());
   const answer = await call(written(stampOf(clock)), signal);

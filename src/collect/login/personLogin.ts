@@ -1,12 +1,12 @@
 /** A person's login at a service: its two steps, between which the person opens a page. */
 import type { Clock } from "../../ground/clock.ts";
 import { QuotekeeperError } from "../../ground/errors.ts";
-import type { LoginPlace, NotLoggedIn, Pending } from "../../services/serviceLogin.ts";
+import type { LoginPlace, NotLoggedIn, PendingLogin } from "../../services/serviceLogin.ts";
 import { keepSession, type LoginAccount } from "./accountSession.ts";
 import { callInTime, isRefused } from "./loginCalls.ts";
 
 /** A login whose page a person has to open. A secret. */
-type BegunLogin = { place: LoginPlace; pending: Pending };
+type BegunLogin = { place: LoginPlace; pending: PendingLogin };
 
 /**
  * Begins a login at the first place that lets it begin. `url`: what a person opens.

@@ -20,7 +20,7 @@ const MOST_FAILURES = 6;
 /** How often it is looked whether there is room again, in ms. */
 const LOOK_AGAIN_MS = 1_000;
 
-type Given = {
+type OnceCallsOptions = {
   clock: Clock;
   /** The queue of an account, or null: of the only one; undefined: it is not called here. */
   dispatcherOf: (
@@ -34,16 +34,16 @@ type Given = {
 };
 
 /** What an account has made of late: when each was over, by the monotonic clock; Infinity: it is not. */
-type Entered = Map<PlannedCall, number>;
+type CallEntries = Map<PlannedCall, number>;
 
 export class OnceCalls {
-  readonly #given: Given;
+  readonly #given: OnceCallsOptions;
   #waiting: PlannedCall[] = [];
-  readonly #entered = new Map<string, Entered>();
+  readonly #entered = new Map<string, CallEntries>();
   #failures = 0;
   #looking: AbortController | null = null;
 
-  constructor(given: Given) {
+  constructor(given: OnceCallsOptions) {
     this.#given = given;
   }
 

@@ -28,7 +28,7 @@ const SPARE_CALLS = 3;
 /** A service counts a call from when it arrived, which is later than it left, in ms. */
 const COUNTED_LONGER_MS = 5_000;
 
-type Costed = {
+type CostSpan = {
   /** In (after, until]. */
   after: Date;
   until: Date;
@@ -43,7 +43,7 @@ type Costed = {
 function slotCosts(
   scheduled: readonly ScheduledJob[],
   chains: ChainBook,
-  { after, until, batchSize, ownerOf, isOurs }: Costed,
+  { after, until, batchSize, ownerOf, isOurs }: CostSpan,
 ): SlotCost[] {
   const bySlot = new Map<number, number[]>();
   scheduled.forEach(({ schedule }, job) => {

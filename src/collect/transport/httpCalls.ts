@@ -6,7 +6,7 @@ import { setMaxListeners } from "node:events";
 import { Agent, type Dispatcher } from "undici";
 import { type ErrorCode, QuotekeeperError } from "../../ground/errors.ts";
 import { type HostAddresses, hostAddresses, LOOKUP_TIMEOUT } from "../../ground/hostAddresses.ts";
-import type { Written } from "../../services/service.ts";
+import type { WrittenCall } from "../../services/service.ts";
 import { MAX_BODY_BYTES } from "../../services/bodyText.ts";
 import { type Deadlines, type Watch, withDeadlines } from "./deadlines.ts";
 import { wireConnector } from "./wire.ts";
@@ -19,16 +19,16 @@ const PARTIAL_CONTENT = 206;
 const CONNECTIONS = 8;
 
 /** A call as it is sent. `signed`: the headers that show whose it is. */
-export type SignedCall = Written & { url: string; signed: Readonly<Record<string, string>> };
+export type SignedCall = WrittenCall & { url: string; signed: Readonly<Record<string, string>> };
 
-export type Answered = { status: number; headers: ResponseHeaders; body: Uint8Array };
+export type HttpAnswer = { status: number; headers: ResponseHeaders; body: Uint8Array };
 type ResponseHeaders = Record<string, string | string[] | undefined>;
 
 async function ask(
   { url, method, body: sent, accept, signed }: SignedCall,
   { signal, headersArrived }: Watch,
   { dispatcher, userAgent }: { dispatcher: Dispatcher; userAgent: string },
-): Promise<Answered> {
+): Promise<HttpAnswer> {
   const { origin, pathname, search } = new URL(url);
   const { statusCode, headers, body } = await dispatcher.request({
     origin,
@@ -94,7 +94,7 @@ type Caller = {
   call: (
     signed: SignedCall,
     asked: { callers: readonly AbortSignal[]; mayLeave?: (() => boolean) | undefined },
-  ) => Promise<Answered>;
+  ) => Promise<HttpAnswer>;
   /** Cuts off what is under way, and closes all connections. */
   close: () => Promise<void>;
 };

@@ -63,12 +63,12 @@ export async function pollHere(config: Config, here: Here): Promise<void> {
   }
 }
 
-type Open = { stations: Stations; open: readonly AccountStations[]; exchange: Calendar };
+type OpenedStations = { stations: Stations; open: readonly AccountStations[]; exchange: Calendar };
 
 function collectOnce(
   config: Config,
   { clock, say, job, log, lock }: Here,
-  { stations, open, exchange }: Open,
+  { stations, open, exchange }: OpenedStations,
 ): { once: TakenOnce; close: () => Promise<void> } {
   const { dir: journalDir, journal } = stations;
   const feedOf = (name: string | undefined) =>

@@ -25,7 +25,7 @@ import type { AccountStations } from "../stations.ts";
 import { endOnce, isAsked, leaveOnce, listOnce, type OnceFile } from "./onceFiles.ts";
 import { type OnceAnswer, OnceJournal, type OnceNote } from "./onceJournal.ts";
 
-type Taking = {
+type TakeOnceOptions = {
   dataDir: string;
   journalDir: string;
   journal: Pick<Journal, "append">;
@@ -62,7 +62,7 @@ const LEFT: ReadonlySet<MissReason> = new Set([
   "overrun",
 ]);
 
-type Taken = {
+type TakenJob = {
   file: OnceFile;
   slot: { job: string; slotAt: string };
   missed: Map<string, MissReason>;
@@ -75,15 +75,15 @@ type Taken = {
 };
 
 export class TakenOnce {
-  readonly #taking: Taking;
-  readonly #taken = new Map<string, Taken>();
+  readonly #taking: TakeOnceOptions;
+  readonly #taken = new Map<string, TakenJob>();
   readonly #closing = new AbortController();
   readonly #timer: NodeJS.Timeout;
   #looking: Promise<void> | null = null;
   readonly #ending = new Set<Promise<void>>();
   #onIdle: () => void = () => undefined;
 
-  constructor(taking: Taking) {
+  constructor(taking: TakeOnceOptions) {
     this.#taking = taking;
     this.#timer = setInterval(() => void this.look(), LOOK_EVERY_MS);
   }
@@ -148,7 +148,7 @@ export class TakenOnce {
   }
 
   /** Asks for what has no answer yet. */
-  async #ask(taken: Taken): Promise<void> {
+  async #ask(taken: TakenJob): Promise<void> {
     const { collector, journalDir, batchSize } = this.#taking;
     const { file, slot } = taken;
     const { job, slotAt } = file;
@@ -212,13 +212,13 @@ export class TakenOnce {
     return new QuotekeeperError("ACCOUNT_NOT_CALLED", `the collector of this data directory ${why}`);
   }
 
-  async #refuse(taken: Taken, { code, detail }: QuotekeeperError): Promise<void> {
+  async #refuse(taken: TakenJob, { code, detail }: QuotekeeperError): Promise<void> {
     await this.#note(taken, { code, detail, over: true });
     await this.#end(taken);
   }
 
   /** Who waits is told once why, and once more when that changes. */
-  async #tellRoom(taken: Taken): Promise<void> {
+  async #tellRoom(taken: TakenJob): Promise<void> {
     const { collector, clock } = this.#taking;
     const room = collector.roomForOnce(taken.slot);
     if (!room || clock.monotonicMs() - taken.takenMs < WORDLESS_MS || taken.toldRoom === room.spare > 0)
@@ -233,14 +233,14 @@ export class TakenOnce {
     await this.#note(taken, { code: null, detail, over: false });
   }
 
-  #note({ slot }: Taken, said: Pick<OnceNote, "code" | "detail" | "over">): Promise<unknown> {
+  #note({ slot }: TakenJob, said: Pick<OnceNote, "code" | "detail" | "over">): Promise<unknown> {
     const { journal, clock } = this.#taking;
     const note: OnceNote = { type: "once", ...slot, ...said };
     return journal.append({ kind: "note", at: instantFromDate(clock.now()), note });
   }
 
   /** All that was asked in a pass has come to an end. */
-  async #passed(taken: Taken): Promise<void> {
+  async #passed(taken: TakenJob): Promise<void> {
     const { clock, notes, collector } = this.#taking;
     const { signal } = this.#closing;
     const unanswered = [...taken.missed].some(
@@ -263,7 +263,7 @@ export class TakenOnce {
       );
   }
 
-  async #end(taken: Taken, hasLeft = false): Promise<void> {
+  async #end(taken: TakenJob, hasLeft = false): Promise<void> {
     const { file, slot } = taken;
     await (hasLeft && !file.job.single ? leaveOnce(file) : endOnce(file));
     this.#taken.delete(`${slot.slotAt} ${slot.job}`);
@@ -281,7 +281,7 @@ export class TakenOnce {
 }
 
 /** Prices and expirations that the job's chains hang on. */
-function know(collector: Taking["collector"], { record, answer }: OnceAnswer): void {
+function know(collector: TakeOnceOptions["collector"], { record, answer }: OnceAnswer): void {
   if (answer.outcome === "quotes")
     collector.knowOnce(record.request as QuoteCall, answer.document, dateOf(record.requestedAt));
 }

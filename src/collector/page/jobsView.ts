@@ -41,13 +41,13 @@ const LINE_LENGTH = 200;
 
 type JobsOptions = { config: Config; reader: pg.Pool; clock: Clock };
 
-type Known = { key: string; atMs: number; view: Promise<JobsView> };
+type RememberedView = { key: string; atMs: number; view: Promise<JobsView> };
 
 /** Tells what the files say now. Never rejects: what is wrong stands in the answer. */
 export function createJobsReader({ config, reader, clock }: JobsOptions): () => Promise<JobsView> {
   const dir = resolve(config.jobsDir);
   let others: readonly string[] = [];
-  let known: Known | null = null;
+  let known: RememberedView | null = null;
   /** The plan of the newest files that were whole. */
   let whole: PlanView | null = null;
   const find = async (): Promise<JobsView> => {

@@ -34,7 +34,7 @@ import type { StatusReport } from "../../status/statusJson.ts";
 import { readStatus } from "../../status/statusReport.ts";
 import { VERSION } from "../../ground/version.ts";
 
-type Watched = {
+type WatchedArchive = {
   config: Config;
   archive: Archive;
   /** The dashboard's own pool, which can only read. */
@@ -49,7 +49,7 @@ type Watched = {
 };
 
 /** @throws QuotekeeperError WEB_TOKEN_MISSING, PORT_IN_USE, HTTP_ADDRESS_INVALID */
-export async function openWeb(watched: Watched, log: Log): Promise<Web> {
+export async function openWeb(watched: WatchedArchive, log: Log): Promise<Web> {
   const { config, archive, reader, clock } = watched;
   // Job files that cannot be read are `status`'s to tell; the exchange's own hours hold without them.
   const jobs = await readJobs(resolve(config.jobsDir), config).catch(() => null);
@@ -84,7 +84,7 @@ export async function openWeb(watched: Watched, log: Log): Promise<Web> {
 }
 
 /** A person's login, as `quotekeeper login` makes it. */
-function loginsOf({ config, clock }: Watched): BeginLogin {
+function loginsOf({ config, clock }: WatchedArchive): BeginLogin {
   const dataDir = resolve(config.dataDir);
   return async (name, signal) => {
     const [account] = await accountsToCall(config, name);
@@ -104,7 +104,7 @@ function loginsOf({ config, clock }: Watched): BeginLogin {
  * @param watched with a `meter` where this process collects
  */
 async function openMonitoring(
-  { config, reader, clock, collection, meter = null }: Watched,
+  { config, reader, clock, collection, meter = null }: WatchedArchive,
   { now, calendar }: { now: NowSources; calendar: Calendar },
 ): Promise<Machines> {
   const schemaVersion = await newestVersion();
@@ -144,7 +144,7 @@ async function openMonitoring(
 
 /** Facts for the Now view, from the collection under way, from what `status` finds, and from the journal's directory; nothing here writes to the archive. */
 function webSources(
-  { config, archive, reader, clock, bootId = null, collection, meter = null }: Watched,
+  { config, archive, reader, clock, bootId = null, collection, meter = null }: WatchedArchive,
   feed: NowSources["feed"],
 ): NowSources {
   // The same questions as `status` asks, through the connections that can only read.
@@ -208,7 +208,7 @@ function statusView(report: StatusReport): StatusView {
 
 function liveOf(
   { accounts, collector, loader, loaded }: Collection,
-  { archive, clock }: Pick<Watched, "archive" | "clock">,
+  { archive, clock }: Pick<WatchedArchive, "archive" | "clock">,
 ): Live {
   const { callsUsed, limit, queued, missed, unknown, ...status } = collector.status();
   const called = accounts.all.flatMap(({ account }) => {

@@ -12,7 +12,7 @@ import { withSnapshot } from "../../archive/export/snapshot.ts";
 import type { Instant } from "../../ground/clock.ts";
 import { QuotekeeperError } from "../../ground/errors.ts";
 import { type Duck, duckError, rowsOf } from "./duckdb.ts";
-import { type Filled, type FillOptions, fillTables } from "./fillTables.ts";
+import { type FilledTables, type FillOptions, fillTables } from "./fillTables.ts";
 import { type DateRange, datesOfPlan, type PlanNode } from "./planDates.ts";
 import { readStatement, withoutEnd } from "./statement.ts";
 import type { JsonValue, SqlColumn } from "./values.ts";
@@ -110,7 +110,7 @@ async function datesOfStatement(duck: Duck, select: string): Promise<Map<string,
   });
 }
 
-async function fill(ranges: ReadonlyMap<string, DateRange>, options: SqlOptions): Promise<Filled> {
+async function fill(ranges: ReadonlyMap<string, DateRange>, options: SqlOptions): Promise<FilledTables> {
   const { pool, signal, lake } = options;
   if (ranges.size > 0) {
     const all = { ...options, ranges };

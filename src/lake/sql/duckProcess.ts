@@ -7,7 +7,7 @@ import { type Duck, type DuckRequest, ownDuck } from "./duckdb.ts";
 /** Memory that the process may take, in bytes: twice what DuckDB's tables take before they go to the disk. */
 const MOST_BYTES = 2_000_000_000;
 
-type Said =
+type DuckAnswer =
   { value?: unknown } | { error: { message: string; code?: ErrorCode; detail?: string } } | { beyond: true };
 
 /**
@@ -35,7 +35,7 @@ export function startDuck({
     const error = (ended ??= new QuotekeeperError("SQL_FAILED", why));
     settle(({ reject }) => reject(error));
   };
-  child.on("message", (said: Said) => {
+  child.on("message", (said: DuckAnswer) => {
     if ("beyond" in said) fail(`the statement takes more than ${most / 1e9} GB of memory, and was ended`);
     else if ("error" in said) settle(({ reject }) => reject(errorOf(said.error)));
     else settle(({ resolve }) => resolve(said.value));

@@ -41,7 +41,7 @@ export type FillOptions = Pick<HotFilesOptions, "places" | "signal" | "onRows"> 
   lake: LakeFiles | null;
 };
 
-export type Filled = {
+export type FilledTables = {
   paths: string[];
   /** When the database's rows were as they are read; null: none are read. */
   asOf: Instant | null;
@@ -57,7 +57,10 @@ const ALL_DATES: DateRange = { from: null, to: null };
  * @param snapshot null: the lake alone is read
  * @throws QuotekeeperError LAKE_INVALID, LAKE_MISSING, EXPORT_UNREPRESENTABLE; the database's errors
  */
-export async function fillTables(snapshot: ArchiveSnapshot | null, options: FillOptions): Promise<Filled> {
+export async function fillTables(
+  snapshot: ArchiveSnapshot | null,
+  options: FillOptions,
+): Promise<FilledTables> {
   const lake = await readLake(snapshot, options.lake);
   const decimals = lake.manifest?.decimals ?? {};
   const hot = snapshot && { snapshot, files: await HotFiles.open({ ...options, snapshot, decimals }) };

@@ -17,10 +17,10 @@ import {
   unknownQuote,
 } from "../../quotes/document.ts";
 import { type Playback, playedAt } from "../playback.ts";
-import { type Asked, DELAY_MS, type QuoteSource } from "../source.ts";
+import { type SourceQuestion, DELAY_MS, type QuoteSource } from "../source.ts";
 import { UNKNOWN_SECURITY_TYPE } from "../../read/answerToRows.ts";
 import { NUMBER_FIELDS, valuesByName } from "../../quotes/fields.ts";
-import { type Asking, sharedLookups } from "./lookups.ts";
+import { type Lookup, sharedLookups } from "./lookups.ts";
 import type { Watchlists } from "./readWatchlists.ts";
 
 /** Which rows are played: those of the market, or simulated ones. Never both. */
@@ -60,7 +60,7 @@ export function createArchiveSource({ pool, rows, watchlists, playback }: Archiv
 
   async function quotes(
     keys: readonly InstrumentKey[],
-    { now, delayed }: Asked,
+    { now, delayed }: SourceQuestion,
   ): Promise<readonly InstrumentQuote[]> {
     const at = playback ? playedAt(playback, now) : instantFromDate(now);
     const found = await lookUp(keys, { at, delayed });
@@ -84,7 +84,7 @@ export function createArchiveSource({ pool, rows, watchlists, playback }: Archiv
  * Which rows `delayed` picks at a moment. false: rows that were asked for as real-time. true: rows that were asked for as
  * delayed, or real-time rows that are as old as delayed ones, whichever came later. null: the newest rows.
  */
-function questionOf({ key, at, delayed }: Asking): Question {
+function questionOf({ key, at, delayed }: Lookup): Question {
   if (delayed === null) return { key, realTimeAt: at, delayedAt: at };
   if (!delayed) return { key, realTimeAt: at, delayedAt: null };
   return { key, realTimeAt: instantOf(microsOf(at) - BigInt(DELAY_MS) * 1_000n), delayedAt: at };

@@ -14,10 +14,10 @@ import { instrumentName, type InstrumentKey } from "../../market/instrument.ts";
 /** A moment played, and the kind of quotes, see `Asked.delayed`. */
 type Moment = { at: Instant; delayed: boolean | null };
 
-export type Asking = Moment & { key: InstrumentKey };
+export type Lookup = Moment & { key: InstrumentKey };
 
 /** Reads a row for each; `place` counts from 1 in their order. All rows are of one state. */
-type ReadRows = (asked: readonly Asking[]) => Promise<readonly PointInTimeRow[]>;
+type ReadRows = (asked: readonly Lookup[]) => Promise<readonly PointInTimeRow[]>;
 
 /** The rows of one call, in the order of its keys; undefined where there is none. */
 type Rows = readonly (PointInTimeRow | undefined)[];
@@ -37,10 +37,15 @@ type Call = {
 };
 
 /** A row, valid from one moment until the next quote, exclusive (null: for ever), in a state of the database. */
-type Known = { row: PointInTimeRow | undefined; from: Instant; until: Instant | null; state: string | null };
+type ValidRow = {
+  row: PointInTimeRow | undefined;
+  from: Instant;
+  until: Instant | null;
+  state: string | null;
+};
 
 /** Rows that were read for some calls, by `askingName`. */
-type Answers = { known: Map<string, Known>; state: string | null };
+type Answers = { known: Map<string, ValidRow>; state: string | null };
 
 type LookupOptions = {
   read: ReadRows;
@@ -107,7 +112,7 @@ function answeringFromMemory({
     calls: readonly Call[],
     isWanted: (name: string, moment: Moment) => boolean,
   ): Promise<Answers> {
-    const asked = new Map<string, Asking & { name: string }>();
+    const asked = new Map<string, Lookup & { name: string }>();
     for (const { keys, names, moment } of calls)
       keys.forEach((key, place) => {
         const name = names[place] ?? "";
@@ -115,7 +120,7 @@ function answeringFromMemory({
       });
     const askings = [...asked.values()];
     const ids = [...asked.keys()];
-    const known = new Map<string, Known>();
+    const known = new Map<string, ValidRow>();
     let state: string | null = null;
     for (const row of await read(askings)) {
       const asking = askings[row.place - 1];
@@ -129,7 +134,7 @@ function answeringFromMemory({
   return async (calls) => {
     const isAnyKnown = calls.some(({ names, moment }) => names.some((name) => memory.find(name, moment)));
     const state = isAnyKnown ? await readState() : null;
-    const holds = (name: string, moment: Moment, of: string | null): Known | undefined => {
+    const holds = (name: string, moment: Moment, of: string | null): ValidRow | undefined => {
       const known = of === null ? undefined : memory.find(name, moment);
       return known?.state === of ? known : undefined;
     };
@@ -160,13 +165,13 @@ function answeringFromMemory({
 
 type RowMemory = {
   /** The row for the moment, in any state of the database. */
-  find: (name: string, moment: Moment) => Known | undefined;
+  find: (name: string, moment: Moment) => ValidRow | undefined;
   /** Remembers a row; an unchanged row stays the same object, because quotes made from it are remembered too. */
-  remember: (name: string, moment: Moment, row: PointInTimeRow) => Known;
+  remember: (name: string, moment: Moment, row: PointInTimeRow) => ValidRow;
 };
 
 function createRowMemory(): RowMemory {
-  const byKind = new Map<boolean | null, Map<string, Known>>();
+  const byKind = new Map<boolean | null, Map<string, ValidRow>>();
   for (const delayed of [true, false, null]) byKind.set(delayed, new Map());
   return {
     find: (name, { at, delayed }) => {

@@ -88,10 +88,16 @@ export function blockPrices(walker: Walker, day: number, bar: Bar): (block: numb
 }
 
 /** How far the blocks of a session were walked: its extremes in all blocks before `block`, and the price at which that one begins. */
-type Walked = { day: number; block: number; high: number; low: number; price: number };
+type PathExtremes = { day: number; block: number; high: number; low: number; price: number };
 
 /** Remembered, because a session has hundreds of blocks, and who asks again mostly asks for a later one. */
-const walkedBy = rememberedOf((_: Walker): Walked => ({ day: NaN, block: 0, high: 0, low: 0, price: 0 }));
+const walkedBy = rememberedOf((_: Walker): PathExtremes => ({
+  day: NaN,
+  block: 0,
+  high: 0,
+  low: 0,
+  price: 0,
+}));
 
 /** A session so far: `last` at a position, and the extremes from the open up to it, cents. */
 export function sessionSoFar(

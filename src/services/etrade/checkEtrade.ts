@@ -6,7 +6,7 @@ import {
   type Finding,
   finding,
   NOT_ASKED,
-  type Probed,
+  type Probe,
   readableFinding,
 } from "../checkup.ts";
 import {
@@ -27,7 +27,7 @@ const CALLS = ["one", "options", "expirations", "chain", "long", "unknown"] as c
 export const ETRADE_CHECKUP: Checkup = {
   next: callsOf(CALLS, LONGEST_LIST - 1),
   findings: (probed) => {
-    const of = (kind: (typeof CALLS)[number]): Probed | undefined => probed[CALLS.indexOf(kind)];
+    const of = (kind: (typeof CALLS)[number]): Probe | undefined => probed[CALLS.indexOf(kind)];
     const isDelayed = probed.some((one) => itemsOf(one).some(({ delayed }) => delayed === true));
     return [
       acceptedFinding(probed),
@@ -46,10 +46,10 @@ export const ETRADE_CHECKUP: Checkup = {
   },
 };
 
-type Judged = readonly [Finding["verdict"], string];
+type Judgement = readonly [Finding["verdict"], string];
 
 /** Faults are read in each form, quotes in JSON alone. */
-function formFinding(probed: readonly Probed[]): Finding {
+function formFinding(probed: readonly Probe[]): Finding {
   const forms = new Map<string, number>();
   for (const { body } of probed) {
     const form = formOf(Buffer.from(body.subarray(0, START)).toString("utf8"));
@@ -64,8 +64,8 @@ function formFinding(probed: readonly Probed[]): Finding {
   );
 }
 
-function agreementFinding(probed: readonly Probed[], isDelayed: boolean): Finding {
-  const judged = (): Judged => {
+function agreementFinding(probed: readonly Probe[], isDelayed: boolean): Finding {
+  const judged = (): Judgement => {
     if (!probed.some((one) => itemsOf(one).length > 0)) return NOT_ASKED;
     return isDelayed
       ? [
@@ -77,8 +77,8 @@ function agreementFinding(probed: readonly Probed[], isDelayed: boolean): Findin
   return finding("The account has quotes of real time", judged());
 }
 
-function longFinding(one: Probed | undefined): Finding {
-  const judged = (): Judged => {
+function longFinding(one: Probe | undefined): Finding {
+  const judged = (): Judgement => {
     if (!one || one.call.form !== "symbols") return NOT_ASKED;
     const what = `${one.call.symbols.length} symbols, HTTP ${one.status}`;
     if (one.answer.outcome !== "quotes") return ["not_so", `${what}, taken as ${one.answer.outcome}`];
@@ -88,8 +88,8 @@ function longFinding(one: Probed | undefined): Finding {
   return finding(`A list may have ${LONGEST_LIST} symbols`, judged(), true);
 }
 
-function unknownFinding(one: Probed | undefined): Finding {
-  const judged = (): Judged => {
+function unknownFinding(one: Probe | undefined): Finding {
+  const judged = (): Judgement => {
     if (!one) return NOT_ASKED;
     if (one.answer.outcome !== "quotes") return ["not_so", `HTTP ${one.status} for the whole list`];
     return itemsOf(one).some(({ unknownSymbol }) => unknownSymbol)

@@ -1,5 +1,5 @@
 /** The kind of one of E*TRADE's answers: by what its body says first, and then by the status. */
-import { type Answer, type Failed, failed, type RawAnswer } from "../../quotes/answer.ts";
+import { type Answer, type FailedOutcome, failed, type RawAnswer } from "../../quotes/answer.ts";
 import { failedStatus, readAnswer, START } from "../plainAnswer.ts";
 import { ROOTS, readEtrade } from "./readEtrade.ts";
 
@@ -16,7 +16,7 @@ const OVER_LIMIT = /exceeded the rate limit/i;
 const TOO_LONG = /(?:too many|more than \d+|maximum (?:number )?of) symbols|symbols? (?:count|limit) exceed/i;
 
 /** Codes of `Error`, by the stored table. Others are refusals, as that of an unknown symbol (10033) is. */
-const CODES: ReadonlyMap<string, Failed> = new Map([
+const CODES: ReadonlyMap<string, FailedOutcome> = new Map([
   ["100", "server_error"],
   ["670", "server_error"],
   ["10035", "unauthorized"],
@@ -83,7 +83,7 @@ function errorIn(start: string): { code: string; words: string } | null {
   return { code: number, words: number === "" ? message : `${message} (${number})` };
 }
 
-function outcomeOf(status: number, start: string): Failed | null {
+function outcomeOf(status: number, start: string): FailedOutcome | null {
   if (status === 400 && TOO_LONG.test(start)) return "too_long";
   return failedStatus(status);
 }

@@ -41,7 +41,7 @@ export function productContract(product: JsonFields, all: JsonFields): Contract 
   });
 }
 
-type Said = {
+type ContractWords = {
   /** The OCC symbol with its root padded to six by `-`. */
   key: string | null;
   root: string | null;
@@ -51,7 +51,7 @@ type Said = {
 };
 
 /** What a field does not say, the key does. Where both say it and differ, nobody knows which is right. */
-function contractOf(symbol: string | null, { key, root, expiration, type, strike }: Said): Contract {
+function contractOf(symbol: string | null, { key, root, expiration, type, strike }: ContractWords): Contract {
   if (symbol === null) throw new Nameless("symbol is missing", null, true);
   const occ = key === null ? null : unpadded(key);
   const isSaid = expiration !== null && type !== null && strike !== null;

@@ -9,7 +9,7 @@ import {
   type LoginParameters,
   signRequest,
 } from "../oauth/signature.ts";
-import type { Login, LoginCall, NotLoggedIn, Pending } from "../serviceLogin.ts";
+import type { Login, LoginCall, NotLoggedIn, PendingLogin } from "../serviceLogin.ts";
 import type { Stamp } from "../stamp.ts";
 import { acceptedTimestamps } from "./classifyEtrade.ts";
 import type { RawAnswer } from "../../quotes/answer.ts";
@@ -66,9 +66,9 @@ export const LOGIN: Login = {
   idleMs: 2 * 60 * 60_000,
 };
 
-const NO_TOKEN: Pending = { token: "", secret: "" };
+const NO_TOKEN: PendingLogin = { token: "", secret: "" };
 
-function withToken(credentials: Credentials, { token, secret }: Pending): Credentials {
+function withToken(credentials: Credentials, { token, secret }: PendingLogin): Credentials {
   return { ...credentials, accessToken: token, accessTokenSecret: secret };
 }
 
@@ -99,7 +99,7 @@ function textOf({ body }: LoginAnswer): string {
 }
 
 /** A form-encoded token with its secret, which may hold `+ / =` in their encoded form. */
-function tokenIn(answer: LoginAnswer): Pending | NotLoggedIn {
+function tokenIn(answer: LoginAnswer): PendingLogin | NotLoggedIn {
   if (answer.status !== 200) return refusal(answer);
   const form = new URLSearchParams(textOf(answer).trim());
   const [token, secret] = [form.get("oauth_token") ?? "", form.get("oauth_token_secret") ?? ""];

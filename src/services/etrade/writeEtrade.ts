@@ -14,7 +14,7 @@ import { parseOccSymbol } from "../../market/occ.ts";
 import { rootedSymbol } from "../../market/root.ts";
 import type { QuoteCall } from "../../quotes/call.ts";
 import { percentEncode } from "../percentEncode.ts";
-import type { Written } from "../service.ts";
+import type { WrittenCall } from "../service.ts";
 
 /** A longer list needs a flag. */
 const PLAIN_LIST = 25;
@@ -23,7 +23,7 @@ const PLAIN_LIST = 25;
 export const LONGEST_LIST = 50;
 
 /** @throws RangeError a form that E*TRADE has not; jobs that ask for one are refused before */
-export function writeEtrade(call: QuoteCall): Written {
+export function writeEtrade(call: QuoteCall): WrittenCall {
   switch (call.form) {
     case "symbols":
       return quotesOf(call.symbols.map(inList));
@@ -47,7 +47,7 @@ export function writeEtrade(call: QuoteCall): Written {
   }
 }
 
-function quotesOf(names: readonly string[]): Written {
+function quotesOf(names: readonly string[]): WrittenCall {
   return got(`/v1/market/quote/${names.join(",")}`, {
     detailFlag: "ALL",
     ...(names.length > PLAIN_LIST && { overrideSymbolCount: "true" }),
@@ -89,7 +89,7 @@ function dateOf(date: string) {
   return { expiryYear: year, expiryMonth: plain(month), expiryDay: plain(day) };
 }
 
-function got(path: string, fields: Readonly<Record<string, string>>): Written {
+function got(path: string, fields: Readonly<Record<string, string>>): WrittenCall {
   const query = Object.entries(fields).map(([name, value]) => `${name}=${percentEncode(value)}`);
   return { method: "GET", target: `${path}.json?${query.join("&")}`, accept: "application/json" };
 }

@@ -35,7 +35,7 @@ const REQUIRED = [
 type Protocol = Record<(typeof REQUIRED)[number] | "oauth_version", string>;
 
 /** A 400 is a bad request, a 401 one that is not authenticated at all. */
-type ProtocolRead =
+type ProtocolResult =
   | {
       ok: true;
       protocol: Protocol;
@@ -63,7 +63,7 @@ export function readRequest(
   { authorization, formBody }: Pick<RawRequest, "authorization" | "formBody">,
   { query }: SignedTarget,
   needsToken = true,
-): ProtocolRead {
+): ProtocolResult {
   const isPlain = authorization.length === 1 && formBody === undefined && query?.protocol.length === 0;
   const ordinary = isPlain ? readOrdinary(authorization[0] ?? "") : null;
   if (ordinary) return ordinary;
@@ -119,7 +119,7 @@ const USUAL_HEADERS = [
  *
  * @returns what `readRequest` returns; null for any other header
  */
-function readOrdinary(header: string): Extract<ProtocolRead, { ok: true }> | null {
+function readOrdinary(header: string): Extract<ProtocolResult, { ok: true }> | null {
   for (const usual of USUAL_HEADERS) {
     const values = usual.exec(header)?.groups;
     if (values === undefined) continue;

@@ -1,7 +1,7 @@
 /** The leaves of one instrument as values. Those that cannot be read are null, and gathered. */
 import { cutText, inShort } from "../../ground/outsideText.ts";
 import { isDateText } from "../../market/calendar/dates.ts";
-import { ABSENT_TEXTS, isNoValue, type Read } from "../../quotes/decimal.ts";
+import { ABSENT_TEXTS, isNoValue, type ReadResult } from "../../quotes/decimal.ts";
 import { readNumber, STRIKE } from "../../quotes/units.ts";
 import { LEAF_NUMBERS, LEAF_PATHS, type LeafTexts } from "./leaves.ts";
 import type { OddField } from "../../quotes/document.ts";
@@ -43,7 +43,7 @@ export class Fields {
   }
 
   /** What is wrong with a leaf's form, or with its text. */
-  #problem<T>(leaf: number, read: Read<T>): string | null {
+  #problem<T>(leaf: number, read: ReadResult<T>): string | null {
     const damage = this.#damaged?.get(leaf);
     if (damage !== undefined) return `${LEAF_PATHS[leaf]} ${damage}`;
     return read.ok ? null : `${LEAF_PATHS[leaf]}: ${read.problem}`;
@@ -53,7 +53,7 @@ export class Fields {
     return this.#value(leaf, this.readNumber(leaf));
   }
 
-  readNumber(leaf: number): Read<string> {
+  readNumber(leaf: number): ReadResult<string> {
     return readNumber(this.#texts[leaf], LEAF_NUMBERS[leaf] ?? STRIKE);
   }
 
@@ -96,13 +96,13 @@ export class Fields {
   }
 
   /** A value that names the instrument. */
-  naming<T>(leaf: number, read: Read<T>): T | null {
+  naming<T>(leaf: number, read: ReadResult<T>): T | null {
     const problem = this.#problem(leaf, read);
     if (problem !== null) throw new NamelessError(problem);
     return read.ok ? read.value : null;
   }
 
-  #value<T>(leaf: number, read: Read<T>): T | null {
+  #value<T>(leaf: number, read: ReadResult<T>): T | null {
     if (read.ok && (this.#damaged === null || !this.#damaged.has(leaf))) return read.value;
     const problem = this.#problem(leaf, read) ?? "";
     (this.#odd ??= []).push({ element: LEAF_PATHS[leaf] ?? "", text: this.text(leaf), problem });
@@ -113,13 +113,13 @@ export class Fields {
 const NOTHING = { ok: true, value: null } as const;
 
 /** A symbol: only emptiness means absence, `NaN` and `null` can be names. */
-export function readName(text: string): Read<string> {
+export function readName(text: string): ReadResult<string> {
   if (text.length > MAX_NAME)
     return { ok: false, problem: `"${inShort(text, 40)}" has ${text.length} characters` };
   return { ok: true, value: text || null };
 }
 
-export function readCode(text: string): Read<string> {
+export function readCode(text: string): ReadResult<string> {
   return { ok: true, value: codeOf(text) };
 }
 
@@ -140,7 +140,7 @@ const DATE_TIME = /^(\d{4}-\d{2}-\d{2})(?:[T ]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+
  *
  * @returns `YYYY-MM-DD`; null when absent, also for .NET's empty date `0001-01-01` (field notes, samples of 2016)
  */
-export function readDate(text: string | undefined): Read<string> {
+export function readDate(text: string | undefined): ReadResult<string> {
   const trimmed = (text ?? "").trim();
   if (ABSENT_TEXTS.has(trimmed.toLowerCase())) return { ok: true, value: null };
   const date = DATE_TIME.exec(trimmed)?.[1] ?? "";

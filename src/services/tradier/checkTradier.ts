@@ -10,7 +10,7 @@ import {
   headersFinding,
   KNOWN,
   NOT_ASKED,
-  type Probed,
+  type Probe,
   readableFinding,
 } from "../checkup.ts";
 import {
@@ -38,7 +38,7 @@ const INDEXES = ["SPX", "NDX", "RUT"] as const;
 export const TRADIER_CHECKUP: Checkup = {
   next: callsOf(CALLS, undefined, [CLASS_SHARE, ...INDEXES]),
   findings: (probed, isDelayed) => {
-    const of = (kind: (typeof CALLS)[number]): Probed | undefined => probed[CALLS.indexOf(kind)];
+    const of = (kind: (typeof CALLS)[number]): Probe | undefined => probed[CALLS.indexOf(kind)];
     return [
       acceptedFinding(probed),
       readableFinding("JSON", probed),
@@ -63,15 +63,15 @@ export const TRADIER_CHECKUP: Checkup = {
   },
 };
 
-type Judged = readonly [Finding["verdict"], string];
+type Judgement = readonly [Finding["verdict"], string];
 
 /** The value of `quotes`; null: the answer has none. */
-function quotesIn({ answer, body }: Probed): JsonObject | null {
+function quotesIn({ answer, body }: Probe): JsonObject | null {
   if (answer.outcome !== "quotes") return null;
   return objectAt(parseJson(body), "quotes");
 }
 
-function quoteIn(one: Probed): Json | undefined {
+function quoteIn(one: Probe): Json | undefined {
   return inside(quotesIn(one), "quote");
 }
 
@@ -84,11 +84,11 @@ function objectAt(json: Json | undefined, key: string): JsonObject | null {
   return isObject(value) ? value : null;
 }
 
-function allowedFinding(probed: readonly Probed[], isSandbox: boolean): Finding {
+function allowedFinding(probed: readonly Probe[], isSandbox: boolean): Finding {
   const documented = LIMITS[isSandbox ? "sandbox" : "production"].calls;
   const said = [...new Set(probed.flatMap(({ headers }) => headers[ALLOWED]?.trim() ?? []))];
   const [first = ""] = said;
-  const judged = (): Judged => {
+  const judged = (): Judgement => {
     if (said.length !== 1 || !/^\d{1,9}$/.test(first))
       return ["unknown", `${said.length} numbers in the answers`];
     return [Number(first) === documented ? "ok" : "not_so", `it says ${first}`];
@@ -96,9 +96,9 @@ function allowedFinding(probed: readonly Probed[], isSandbox: boolean): Finding 
   return finding(`${ALLOWED} is ${documented}, as the documentation says`, judged());
 }
 
-function objectFinding(one: Probed | undefined): Finding {
+function objectFinding(one: Probe | undefined): Finding {
   const quote = one && quoteIn(one);
-  const judged = (): Judged => {
+  const judged = (): Judgement => {
     if (quote === undefined) return NOT_ASKED;
     if (isObject(quote)) return ["ok", "it is an object"];
     return Array.isArray(quote)
@@ -108,8 +108,8 @@ function objectFinding(one: Probed | undefined): Finding {
   return finding("The quote of a single symbol is an object, and no list of one", judged());
 }
 
-function unmatchedFinding(one: Probed | undefined): Finding {
-  const judged = (): Judged => {
+function unmatchedFinding(one: Probe | undefined): Finding {
+  const judged = (): Judgement => {
     if (!one || one.answer.outcome !== "quotes") return one ? ["unknown", `HTTP ${one.status}`] : NOT_ASKED;
     const told = itemsOf(one).filter(({ unknownSymbol }) => unknownSymbol).length;
     return told > 0
@@ -124,8 +124,8 @@ function unmatchedFinding(one: Probed | undefined): Finding {
   return finding("An unknown symbol stands in unmatched_symbols", judged(), true);
 }
 
-function knownFinding(assumption: string, symbols: readonly string[], one: Probed | undefined): Finding {
-  const judged = (): Judged => {
+function knownFinding(assumption: string, symbols: readonly string[], one: Probe | undefined): Finding {
+  const judged = (): Judgement => {
     if (!one || one.answer.outcome !== "quotes") return NOT_ASKED;
     const told = itemsOf(one).filter(({ unknownSymbol }) => !unknownSymbol);
     const known = symbols.filter((symbol) => told.some(({ instrument }) => instrument.symbol === symbol));
@@ -143,7 +143,7 @@ const ROUND_LOTS = [
 ] as const;
 
 /** Feeds quote round lots: in shares each size is a multiple of one, and in lots or hundreds hardly any is. */
-function sizesFinding(probed: readonly Probed[]): Finding {
+function sizesFinding(probed: readonly Probe[]): Finding {
   const quotes = probed
     .flatMap(itemsOf)
     .filter(({ instrument }) => instrument.symbol === KNOWN && instrument.strike === null);
@@ -153,7 +153,7 @@ function sizesFinding(probed: readonly Probed[]): Finding {
     .flatMap(({ quote: { extended } }) => [extended.bidSize, extended.askSize])
     .flatMap((size) => (size === null || size === "0" ? [] : [Number(size)]));
   const multiples = sizes.filter((size) => size % lot === 0).length;
-  const judged = (): Judged => {
+  const judged = (): Judgement => {
     if (sizes.length === 0 || lot === 1) return ["unknown", "no size of a round lot came"];
     const counted = `${multiples} of ${sizes.length} are multiples of a round lot`;
     if (multiples === sizes.length) return ["ok", counted];
@@ -167,7 +167,7 @@ function sizesFinding(probed: readonly Probed[]): Finding {
 }
 
 /** Rho of puts as they were sent: it is not stored. */
-function putsFinding(one: Probed | undefined): Finding {
+function putsFinding(one: Probe | undefined): Finding {
   const document = one?.answer.outcome === "quotes" ? parseJson(one.body) : null;
   const options = [inside(objectAt(document, "options"), "option") ?? []].flat();
   const rhos = options
@@ -182,8 +182,8 @@ function putsFinding(one: Probed | undefined): Finding {
   );
 }
 
-function longFinding(one: Probed | undefined): Finding {
-  const judged = (): Judged => {
+function longFinding(one: Probe | undefined): Finding {
+  const judged = (): Judgement => {
     if (!one || one.call.form !== "symbols") return NOT_ASKED;
     const { method } = writeTradier(one.call);
     const asked = one.call.symbols.length;

@@ -1,6 +1,6 @@
 /** The kind of one of Tradier's answers: by the fault in its body first, whatever the status, and then by the status. */
 import { cutText } from "../../ground/outsideText.ts";
-import { type Answer, type Failed, failed, type RawAnswer } from "../../quotes/answer.ts";
+import { type Answer, type FailedOutcome, failed, type RawAnswer } from "../../quotes/answer.ts";
 import { failedStatus, readAnswer, START } from "../plainAnswer.ts";
 import { readTradier } from "./readTradier.ts";
 
@@ -11,7 +11,7 @@ import { readTradier } from "./readTradier.ts";
  * Assumed: the quota fault is that of the gateway product, Apigee, which sends it with 429, 500 or 403 elsewhere; nobody has
  * recorded Tradier's own.
  */
-const FAULTS: readonly [RegExp, Failed][] = [
+const FAULTS: readonly [RegExp, FailedOutcome][] = [
   [/^policies\.ratelimit\./, "quota_fault"],
   [/^(keymanagement|oauth)\./, "unauthorized"],
   [/^(steps|messaging|flow|protocol)\./, "server_error"],

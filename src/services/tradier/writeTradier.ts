@@ -2,7 +2,7 @@
 import { requiredOccSymbol } from "../../market/occ.ts";
 import { percentEncode } from "../percentEncode.ts";
 import type { QuoteCall } from "../../quotes/call.ts";
-import type { Written } from "../service.ts";
+import type { WrittenCall } from "../service.ts";
 
 const QUOTES = "/v1/markets/quotes";
 const CHAINS = "/v1/markets/options/chains";
@@ -22,7 +22,7 @@ function tradierSymbol(symbol: string): string {
 }
 
 /** @throws RangeError a form or a contract that Tradier has not; jobs that ask for one are refused before */
-export function writeTradier(call: QuoteCall): Written {
+export function writeTradier(call: QuoteCall): WrittenCall {
   switch (call.form) {
     case "symbols":
       return quotesOf(call.symbols.map(tradierSymbol));
@@ -42,7 +42,7 @@ export function writeTradier(call: QuoteCall): Written {
   }
 }
 
-function quotesOf(symbols: readonly string[]): Written {
+function quotesOf(symbols: readonly string[]): WrittenCall {
   const fields = { symbols: symbols.join(","), greeks: "true" };
   const written = got(QUOTES, fields);
   return written.target.length <= LONGEST_TARGET
@@ -50,7 +50,7 @@ function quotesOf(symbols: readonly string[]): Written {
     : { method: "POST", target: QUOTES, body: encoded(fields), accept: JSON_TYPE };
 }
 
-function got(path: string, fields: Readonly<Record<string, string>>): Written {
+function got(path: string, fields: Readonly<Record<string, string>>): WrittenCall {
   return { method: "GET", target: `${path}?${encoded(fields)}`, accept: JSON_TYPE };
 }
 

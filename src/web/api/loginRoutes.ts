@@ -5,7 +5,7 @@ import type { Clock } from "../../ground/clock.ts";
 import { type ErrorCode, QuotekeeperError } from "../../ground/errors.ts";
 import type { Log } from "../../ground/log.ts";
 import { problemOf } from "../live.ts";
-import type { ApiError, LoginBegun, LoginDone } from "./types.ts";
+import type { ApiError, LoginStart, LoginDone } from "./types.ts";
 
 /**
  * Begins a login at the service of an account.
@@ -33,7 +33,7 @@ const BODY_BYTES = 4_096;
 
 const codeBody = z.object({ code: z.string().max(200) });
 
-type Asked = { Params: { name: string } };
+type LoginParams = { Params: { name: string } };
 
 export function addLogins(app: FastifyInstance, { begin, guarded, clock, log }: LoginOptions): void {
   const begun = createBegunLogins(clock);
@@ -42,7 +42,7 @@ export function addLogins(app: FastifyInstance, { begin, guarded, clock, log }: 
   app.addHook("preClose", async () => ending.abort());
 
   const post = <Answer>(path: string, act: (login: LoginAsked) => Promise<Answer>): void =>
-    void app.post<Asked>(path, { bodyLimit: BODY_BYTES }, async (request, reply) => {
+    void app.post<LoginParams>(path, { bodyLimit: BODY_BYTES }, async (request, reply) => {
       const { body, params, visitor } = request;
       reply.header("cache-control", "no-store");
       try {
@@ -57,7 +57,7 @@ export function addLogins(app: FastifyInstance, { begin, guarded, clock, log }: 
       }
     });
 
-  post("/api/accounts/:name/login", async ({ account, visitor }): Promise<LoginBegun> => {
+  post("/api/accounts/:name/login", async ({ account, visitor }): Promise<LoginStart> => {
     const login = await begin(account, ending.signal);
     begun.keep(account, visitor, login);
     return { url: login.url };

@@ -24,11 +24,11 @@ const MARK_FRESH_MS = 1_000;
 const LONGEST_AGO_MS = 3_600_000;
 
 /** What a reader gives: all of a view, or what is new of it. */
-type Read = { view: unknown; whole: boolean };
+type ViewResult = { view: unknown; whole: boolean };
 
 type ViewOptions<Query> = {
   /** @param since only what was observed from then on is wanted, ISO 8601; null: all of it */
-  read: (query: Query, since: string | null) => Promise<Read>;
+  read: (query: Query, since: string | null) => Promise<ViewResult>;
   /** Whether nothing but new answers can change it. */
   ofAnswers?: boolean;
   /** How long one answer serves all who ask the same, ms: for what takes long to read. Such an answer is always whole. */

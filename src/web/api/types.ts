@@ -163,7 +163,7 @@ export type NowView = {
 };
 
 /** A login that waits for its code. `url`: what a person opens. */
-export type LoginBegun = { url: string };
+export type LoginStart = { url: string };
 
 /** Until when somebody is logged in. */
 export type LoginDone = { until: string };

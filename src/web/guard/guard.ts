@@ -13,7 +13,7 @@ import { absoluteTarget, givenTwice } from "../../ground/httpHead.ts";
 import { refusal } from "../live.ts";
 import { isForeign, isOurName } from "./hosts.ts";
 import { loginKey } from "./loginKey.ts";
-import { type Tried, Tries } from "./tries.ts";
+import { type TryResult, Tries } from "./tries.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
@@ -121,7 +121,7 @@ function isSameSecret(given: string, expected: string): boolean {
 /** Tells right tokens from wrong ones, whichever way they come, no faster than their source may try. */
 function createJudge(token: string, clock: Clock) {
   const tries = new Tries(clock);
-  const take = ({ ip }: FastifyRequest, reply: FastifyReply, isRight: () => boolean): Promise<Tried> => {
+  const take = ({ ip }: FastifyRequest, reply: FastifyReply, isRight: () => boolean): Promise<TryResult> => {
     const gone = new AbortController();
     reply.raw.once("close", () => gone.abort());
     return tries.take(ip, isRight, gone.signal);
@@ -130,7 +130,7 @@ function createJudge(token: string, clock: Clock) {
     token: (given: string, request: FastifyRequest, reply: FastifyReply) =>
       take(request, reply, () => isSameSecret(given, token)),
     /** By its bearer's token, else by its cookie. */
-    request: async (request: FastifyRequest, reply: FastifyReply): Promise<Tried | "none"> => {
+    request: async (request: FastifyRequest, reply: FastifyReply): Promise<TryResult | "none"> => {
       const bearer = /^Bearer +(.+)$/i.exec(request.headers.authorization ?? "")?.[1]?.trim();
       if (bearer !== undefined) return take(request, reply, () => isSameSecret(bearer, token));
       const given = request.cookies[COOKIE];

@@ -19,7 +19,7 @@ const MOST_WAITING = 30;
 const MOST_SOURCES = 10_000;
 
 /** What became of a try. `full`: nobody looked at it, for too many wait already, or whoever made it has gone. */
-export type Tried = "right" | "wrong" | "full";
+export type TryResult = "right" | "wrong" | "full";
 
 export class Tries {
   readonly #clock: Pick<Clock, "monotonicMs" | "sleep">;
@@ -36,7 +36,7 @@ export class Tries {
    * @param ip address of the source
    * @param gone aborted when whoever made the try has gone
    */
-  async take(ip: string, isRight: () => boolean, gone: AbortSignal): Promise<Tried> {
+  async take(ip: string, isRight: () => boolean, gone: AbortSignal): Promise<TryResult> {
     const source = this.#sourceOf(ip);
     const nowMs = this.#clock.monotonicMs();
     const paidAtMs = Math.max(this.#paidAtMs.get(source) ?? 0, nowMs) + PAUSE_MS;

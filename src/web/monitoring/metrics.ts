@@ -21,10 +21,10 @@ export type MetricSources = {
   /** What `quotekeeper status` finds; it writes a probe to the disk, so it is asked once a minute. */
   status: () => Promise<StatusView>;
   /** Null where this process collects nothing, or not yet. */
-  collecting: () => Collecting | null;
+  collecting: () => ScrapeSources | null;
 };
 
-type Collecting = {
+type ScrapeSources = {
   live: Live;
   loaded: LoadReport;
   nextPollAt: Date | null;
@@ -132,7 +132,7 @@ function valuesIn(registry: Registry): Values {
 }
 
 /** What was looked up; null: it could not be found out in time. */
-type Found = {
+type ScrapeFacts = {
   journal: Awaited<ReturnType<MetricSources["journal"]>>;
   lag: Awaited<ReturnType<MetricSources["lag"]>>;
   ready: Readiness;
@@ -140,7 +140,11 @@ type Found = {
   now: Date;
 };
 
-function addArchive(add: Values, { version, simulated, marketOpen }: MetricSources, found: Found): void {
+function addArchive(
+  add: Values,
+  { version, simulated, marketOpen }: MetricSources,
+  found: ScrapeFacts,
+): void {
   const { journal, lag, ready, view, now } = found;
   add("quotekeeper_info", 1, { version, feed: simulated ? "simulated" : "account" });
   add("quotekeeper_market_open", marketOpen(now) ? 1 : 0);
@@ -177,7 +181,7 @@ function addCollectors(add: Values, { collector, nextPollAt, lastQuotesAt }: Sta
     add("quotekeeper_last_quotes_timestamp_seconds", Date.parse(at) / 1_000, { account });
 }
 
-function addCollecting(add: Values, collecting: Collecting): void {
+function addCollecting(add: Values, collecting: ScrapeSources): void {
   const { live, loaded, nextPollAt, journalFailing, fleet, lakeThrough } = collecting;
   for (const { name: account, state, callsUsed, limit, secondClient, queued, phase } of live.accounts) {
     const own = { account };

@@ -6,7 +6,7 @@ import type pg from "pg";
 import { isOnCitus } from "./isOnCitus.ts";
 
 /** Which rows of a table are wanted: a condition of its rows `t`, or what they are joined with; none: all. */
-export type Wanted = { table: string; rows?: string; values?: unknown[] };
+export type NearRows = { table: string; rows?: string; values?: unknown[] };
 
 /**
  * Runs `work` while copies of the wanted rows hide their tables, within a transaction of the caller's. `work` reads them, and has no
@@ -16,7 +16,7 @@ export type Wanted = { table: string; rows?: string; values?: unknown[] };
  */
 export async function withNear<T>(
   client: pg.ClientBase,
-  readWanted: () => readonly Wanted[] | Promise<readonly Wanted[]>,
+  readWanted: () => readonly NearRows[] | Promise<readonly NearRows[]>,
   work: () => Promise<T>,
 ): Promise<T> {
   if (!(await isOnCitus(client))) return work();

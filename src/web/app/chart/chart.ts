@@ -48,7 +48,7 @@ const BEFORE_FIRST = 3;
 export type Shape = { line: boolean; log: boolean };
 
 /** What a chart tells: the place below a mouse or a finger, by its time, and that one scrolls to before the first bar. */
-export type Told = { pointAt: (at: string | null) => void; wantOlder: () => void };
+export type ChartListener = { pointAt: (at: string | null) => void; wantOlder: () => void };
 
 export class Chart {
   readonly #element: HTMLElement;
@@ -67,7 +67,7 @@ export class Chart {
   #isMoved = false;
 
   /** @param element what it fills */
-  constructor(element: HTMLElement, { pointAt, wantOlder }: Told) {
+  constructor(element: HTMLElement, { pointAt, wantOlder }: ChartListener) {
     this.#element = element;
     this.#chart = createChart(element, FRAME);
     this.#line = this.#chart.addSeries(LineSeries, { ...PLAIN, lineWidth: 2, crosshairMarkerVisible: false });

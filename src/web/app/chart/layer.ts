@@ -98,7 +98,7 @@ export class BehindBars implements ISeriesPrimitive<Time> {
   }
 
   /** The points in view, and where they are. */
-  #placed(): Placed[] {
+  #placed(): PlacedPoint[] {
     const { chart, series } = this.#attached ?? {};
     const scale = chart?.timeScale();
     const seen = scale?.getVisibleLogicalRange();
@@ -114,14 +114,14 @@ export class BehindBars implements ISeriesPrimitive<Time> {
   }
 }
 
-type Placed = LayerPoint & { x: number | null; half: number };
+type PlacedPoint = LayerPoint & { x: number | null; half: number };
 
 function drawBehind(
   context: CanvasRenderingContext2D,
-  placed: readonly Placed[],
+  placed: readonly PlacedPoint[],
   { height, colors }: { height: number; colors: ChartColors },
 ): void {
-  const fill = (color: string, isOfKind: (point: Placed) => boolean, mark?: number): void => {
+  const fill = (color: string, isOfKind: (point: PlacedPoint) => boolean, mark?: number): void => {
     context.fillStyle = color;
     for (const { x, half } of placed.filter(isOfKind)) {
       // To whole pixels: neighbours neither overlap nor leave a seam. A mark is seen however narrow its place is.
@@ -140,7 +140,7 @@ function drawBehind(
 }
 
 /** Draws one shape for each run of places that have both sides: a gap stays a gap. */
-function drawBand(context: CanvasRenderingContext2D, placed: readonly Placed[], color: string): void {
+function drawBand(context: CanvasRenderingContext2D, placed: readonly PlacedPoint[], color: string): void {
   context.fillStyle = context.strokeStyle = color;
   context.lineWidth = 1;
   let run: { x: number; bid: number; ask: number }[] = [];

@@ -98,13 +98,13 @@ function byDate(
   });
 }
 
-type Missed = Pick<MissRow, "job" | "reason" | "count" | "firstAt" | "lastAt">;
+type MissSummary = Pick<MissRow, "job" | "reason" | "count" | "firstAt" | "lastAt">;
 
 /**
  * A run of neighbouring places of a chart at which quotes are missing: `empty` ones have no bar, others a bar of fewer
  * quotes than were due. `missed` is none where the ledger knows nothing of the hole.
  */
-export type Hole = { from: number; to: number; empty: boolean; missed: Missed[] };
+export type Hole = { from: number; to: number; empty: boolean; missed: MissSummary[] };
 
 /**
  * The holes of a chart, ascending. A miss belongs to the place that had begun when its slot came: also where that is a
@@ -141,8 +141,8 @@ export function holesOf(slots: readonly Slot[], misses: readonly MissRow[], inte
   return holes.map((hole) => ({ ...hole, missed: sum(hole.missed) }));
 }
 
-function sum(rows: readonly Missed[]): Missed[] {
-  const sums = new Map<string, Missed>();
+function sum(rows: readonly MissSummary[]): MissSummary[] {
+  const sums = new Map<string, MissSummary>();
   for (const row of rows) {
     const key = `${row.reason} ${row.job}`;
     const { count, firstAt } = sums.get(key) ?? { count: 0, firstAt: row.firstAt };

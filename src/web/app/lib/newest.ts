@@ -10,7 +10,7 @@ import { reloadWhenNewer } from "./newer.ts";
 import { setServerTime } from "./pageClock.ts";
 import { note, watchLine } from "./pageLine.ts";
 import { now } from "./store.ts";
-import { askAgain, type Loaded, useNews } from "./useApi.ts";
+import { askAgain, type LoadState, useNews } from "./useApi.ts";
 
 /** Keys of the quotes that were new when the view last asked. */
 export const changed = signal<ReadonlySet<string>>(new Set());
@@ -59,7 +59,7 @@ const OBSERVED_AT = 4;
 export function useQuotes(
   names: readonly string[] | "all" | null,
   columns: readonly QuoteColumn[] = QUOTE_COLUMNS,
-): Loaded<readonly QuoteRow[]> {
+): LoadState<readonly QuoteRow[]> {
   const query = names && { columns: columns.join(), ...(names !== "all" && { names: joinNames(names) }) };
   const { data, ...state } = useNews<QuoteTable>("api/quotes", query, mergeQuotes);
   const before = useRef<ReadonlyMap<string, string>>(new Map());

@@ -6,7 +6,7 @@ import { ApiProblem, ask, tokenWanted } from "./api.ts";
 import { pageMs } from "./pageClock.ts";
 
 /** `data` stays while it is read anew. */
-export type Loaded<T> = { data: T | null; problem: Problem | null; loading: boolean };
+export type LoadState<T> = { data: T | null; problem: Problem | null; loading: boolean };
 
 /** How often a view asks while it is seen, and while its tab is not, ms. */
 const EVERY_MS = 2_000;
@@ -102,9 +102,9 @@ export function useNews<T>(
   path: string,
   query: Record<string, string> | null,
   merge: (known: T, news: T) => T | null = () => null,
-): Loaded<T> {
+): LoadState<T> {
   const key = query === null ? "" : `${path}?${new URLSearchParams(query).toString()}`;
-  const [state, setState] = useState<Loaded<T> & { key: string }>({
+  const [state, setState] = useState<LoadState<T> & { key: string }>({
     key,
     data: null,
     problem: null,

@@ -3,7 +3,7 @@
  * and a table.
  */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Chart, Shape, Told } from "../chart/chart.ts";
+import type { Chart, Shape, ChartListener } from "../chart/chart.ts";
 import {
   type Drawing,
   holeText,
@@ -89,7 +89,7 @@ export function BarsChart({ drawing, shape, name, wantOlder }: BarsChartProps) {
 /** Opens the chart once, and draws whatever there is to draw. */
 function useChart(
   element: { current: HTMLDivElement | null },
-  told: Told,
+  told: ChartListener,
   { drawing, shape, name }: Pick<BarsChartProps, "drawing" | "shape" | "name">,
 ): { current: Promise<Chart> | null } {
   const chart = useRef<Promise<Chart> | null>(null);

@@ -9,14 +9,14 @@ import { slim } from "../lib/narrow.ts";
 import { nowMs } from "../lib/pageClock.ts";
 import { href, parameter, setParameters } from "../lib/router.ts";
 import { stopAt, stopsOf } from "../lib/strikes.ts";
-import type { Listed } from "./chainTable.tsx";
+import type { ListedSide } from "./chainTable.tsx";
 import { Segments, Select } from "./controls.tsx";
 import { useInMiddle } from "./middle.ts";
 
-const SIDES = ["both", "calls", "puts"] as const satisfies readonly Listed[];
+const SIDES = ["both", "calls", "puts"] as const satisfies readonly ListedSide[];
 
 /** What the address has of the table. */
-export const choices = (): { set: SetName; side: Listed; all: boolean } => ({
+export const choices = (): { set: SetName; side: ListedSide; all: boolean } => ({
   set: SET_NAMES.find((name) => name === parameter("set")) ?? "prices",
   side: SIDES.find((name) => name === parameter("side")) ?? "both",
   all: parameter("strikes") === "all",

@@ -2,11 +2,11 @@
 import type { Contract, TermPoint } from "../../../archive/ask/dashboardTypes.ts";
 import { percent, thousands } from "../../../ground/figures.ts";
 import { type Curve, smileCurves, termCurve, YEAR_DAYS } from "../lib/curves.ts";
-import type { Loaded } from "../lib/useApi.ts";
+import type { LoadState } from "../lib/useApi.ts";
 import { CurveChart } from "./curveChart.tsx";
 import { Await } from "./notes.tsx";
 
-type ChainPicturesProps = { contracts: readonly Contract[]; term: Loaded<TermPoint[]> };
+type ChainPicturesProps = { contracts: readonly Contract[]; term: LoadState<TermPoint[]> };
 
 /** Both, side by side where there is room. @param options.contracts those that are shown */
 export function ChainPictures({ contracts, term }: ChainPicturesProps) {

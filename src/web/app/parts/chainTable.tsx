@@ -13,7 +13,7 @@ import { stillText } from "./still.tsx";
 const STALE_MS = 15 * 60_000;
 
 /** Contracts of which sides have rows of their own. */
-export type Listed = "both" | "calls" | "puts";
+export type ListedSide = "both" | "calls" | "puts";
 
 /** Of the key: where all the quotes come from. */
 type ChainTableProps = Pick<ChainKey, "symbol" | "expiration" | "sourceId" | "delayed"> & {
@@ -25,7 +25,7 @@ type ChainTableProps = Pick<ChainKey, "symbol" | "expiration" | "sourceId" | "de
   /** For how many columns of a contract there is room. */
   room: "few" | "many";
   /** Null: calls and puts stand side by side. */
-  listed: Listed | null;
+  listed: ListedSide | null;
 };
 
 export function ChainTable({ symbol, chain, rows, money, set, room, listed, ...source }: ChainTableProps) {
@@ -91,7 +91,7 @@ export function ChainTable({ symbol, chain, rows, money, set, room, listed, ...s
 
 type Columns = { columns: readonly ChainColumn[] };
 
-function Side({ name, columns }: Columns & { name: Listed }) {
+function Side({ name, columns }: Columns & { name: ListedSide }) {
   return (
     <th colSpan={columns.length} scope="colgroup" class="side">
       {{ both: "Calls and puts", calls: "Calls", puts: "Puts" }[name]}

@@ -53,7 +53,7 @@ export function Panel({ id, title, kind = "", children }: PanelProps) {
   );
 }
 
-type Used = {
+type UsedProps = {
   used: number;
   /** Calls that are left to other programs on the same account. */
   left: number;
@@ -62,7 +62,7 @@ type Used = {
 };
 
 /** Calls used, as a line. */
-export function UsedLine({ used, left, limit, label }: Used) {
+export function UsedLine({ used, left, limit, label }: UsedProps) {
   const ours = Math.min(used, limit);
   const theirs = Math.min(left, limit);
   return (

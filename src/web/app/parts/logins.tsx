@@ -1,6 +1,6 @@
 /** Logins that services want of a person each day: until when somebody is logged in, and a way to log in. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { LoginBegun, LoginDone, Problem, StatusView } from "../../api/types.ts";
+import type { LoginStart, LoginDone, Problem, StatusView } from "../../api/types.ts";
 import { ApiProblem, post } from "../lib/api.ts";
 import { countdown, exchangeMoment } from "../lib/format.ts";
 import { nowMs } from "../lib/pageClock.ts";
@@ -111,7 +111,7 @@ function LogIn({ account, again, done }: LogInProps) {
       setAsking(false);
     }
   };
-  const begin = (): Promise<void> => ask<LoginBegun>(path, {}, (begun) => setUrl(begun.url));
+  const begin = (): Promise<void> => ask<LoginStart>(path, {}, (begun) => setUrl(begun.url));
   const finish = (code: string): Promise<void> =>
     ask<LoginDone>(`${path}/code`, { code }, ({ until }) => {
       setUrl(null);

@@ -4,7 +4,7 @@ import type { QuoteRow, SourceKind } from "../../../archive/ask/dashboardTypes.t
 import type { Problem } from "../../api/types.ts";
 import { AWAY } from "../lib/api.ts";
 import { several, trouble } from "../lib/store.ts";
-import { type Loaded } from "../lib/useApi.ts";
+import { type LoadState } from "../lib/useApi.ts";
 
 type NoteProps = {
   problem: Problem;
@@ -65,7 +65,7 @@ function ViewProblem({ problem }: { problem: Problem | null }) {
 /** Whether it is not clear yet that the server is away. */
 const waits = (problem: Problem): boolean => problem === AWAY && trouble.value === null;
 
-type AwaitProps<T> = { loaded: Loaded<T>; what: string; children: (data: T) => ComponentChildren };
+type AwaitProps<T> = { loaded: LoadState<T>; what: string; children: (data: T) => ComponentChildren };
 
 /** Loading, failed or there. What is there stays while it is read again, or cannot be read. */
 export function Await<T>({ loaded: { data, problem }, what, children }: AwaitProps<T>) {

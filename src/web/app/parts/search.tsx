@@ -5,19 +5,19 @@ import { thousands } from "../../../ground/figures.ts";
 import { ask } from "../lib/api.ts";
 import { href, path, setParameters, visit } from "../lib/router.ts";
 
-type Found = FoundInstruments & { text: string };
+type SearchResult = FoundInstruments & { text: string };
 
 const NONE: FoundInstruments = { instruments: [], total: 0 };
 
 /** The best matches of a text. A server that is away finds nothing: its note stands above the view. */
-async function find(text: string, abort?: AbortSignal): Promise<Found> {
+async function find(text: string, abort?: AbortSignal): Promise<SearchResult> {
   const found = await ask<FoundInstruments>("api/instruments", { search: text }, abort).catch(() => NONE);
   return { ...found, text };
 }
 
 /** What is found of what is typed, anew with each sign. */
-function useFound(typed: string, open: boolean): Found {
-  const [found, setFound] = useState<Found>({ ...NONE, text: "" });
+function useFound(typed: string, open: boolean): SearchResult {
+  const [found, setFound] = useState<SearchResult>({ ...NONE, text: "" });
   useEffect(() => {
     if (!open) return;
     const abort = new AbortController();
@@ -90,7 +90,7 @@ type OptionsProps = {
   take: (name: string) => void;
   open: boolean;
   typed: string;
-  found: Found;
+  found: SearchResult;
 };
 
 function Options({ list, at, take, open, typed, found: { text, instruments, total } }: OptionsProps) {

@@ -7,7 +7,7 @@ import { follow, narrow, slim } from "../lib/narrow.ts";
 import { parameter, path, setParameters } from "../lib/router.ts";
 import { several } from "../lib/store.ts";
 import { atTheMoney, contractsOf, nearTheMoney, strikeRows } from "../lib/strikes.ts";
-import { type Loaded, useNews } from "../lib/useApi.ts";
+import { type LoadState, useNews } from "../lib/useApi.ts";
 import { Choices, choices, Outlook, shownDate, Tabs, TimeSlider } from "../parts/chainControls.tsx";
 import { ChainPictures } from "../parts/chainPictures.tsx";
 import { ChainTable } from "../parts/chainTable.tsx";
@@ -116,7 +116,7 @@ function chosenOf(keys: readonly ChainKey[], underlyings: readonly ChainKey[]): 
   return found.find(isAsked) ?? found[0];
 }
 
-type OfExpiration = { of: ChainKey; term: Loaded<TermPoint[]> };
+type OfExpiration = { of: ChainKey; term: LoadState<TermPoint[]> };
 
 function Expirations({ expirations, chosen }: { expirations: readonly ChainKey[]; chosen: ChainKey }) {
   // One question for all tabs. What has expired is shown as it was at its end.
