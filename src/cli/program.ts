@@ -224,12 +224,9 @@ async function programWith(
   return program;
 }
 
-/** The description of an option, with its default unless that is no. */
+/** The description of an option, with its choices and its default. A switch has neither. */
 function describeOption(option: Option): string {
-  const shown = Object.assign(Object.create(option) as Option, {
-    ...(option.defaultValue === false && { defaultValue: undefined }),
-  });
-  return Help.prototype.optionDescription(shown);
+  return option.defaultValue === false ? option.description : Help.prototype.optionDescription(option);
 }
 
 /** Ends with wrong usage, before help is shown, when a word names no command. @returns an empty text to put before the help */

@@ -4,15 +4,10 @@ import { setImmediate } from "node:timers/promises";
 /** So many rows take a few milliseconds. */
 const TOGETHER = 250;
 
-/** @param together rows of one turn */
-export async function mapInTurns<From, To>(
-  rows: readonly From[],
-  map: (row: From) => To,
-  together = TOGETHER,
-): Promise<To[]> {
+export async function mapInTurns<From, To>(rows: readonly From[], map: (row: From) => To): Promise<To[]> {
   const mapped: To[] = [];
   for (const [place, row] of rows.entries()) {
-    if (place > 0 && place % together === 0) await setImmediate();
+    if (place > 0 && place % TOGETHER === 0) await setImmediate();
     mapped.push(map(row));
   }
   return mapped;

@@ -39,6 +39,9 @@ type QuotesQuery = {
   since?: string | null;
 };
 
+/** Rows that are taken from the database in one turn of the event loop, a few milliseconds. */
+const TOGETHER = 500;
+
 /** Them, securities before options. */
 export async function readQuotes(
   pool: pg.Pool,
@@ -63,9 +66,6 @@ export async function readQuotes(
     }
   });
 }
-
-/** Rows that are taken from the database in one turn of the event loop, a few milliseconds. */
-const TOGETHER = 500;
 
 /** Instruments that are shown at a glance. An underlying may have no quote of its own: twice as many are looked at. */
 const MOST_AT_A_GLANCE = 12;

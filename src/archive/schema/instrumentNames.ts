@@ -24,8 +24,8 @@ const partOf = (name: string, part: string): string => `case when ${name} ~ ${IS
  * may have a hundred thousand contracts, so each part of the name is compared by itself, as the index has them.
  */
 export const isNamed = (name: string): string => {
-  const [year, month, day] = ["substr($, 1, 4)", "substr($, 6, 2)", "substr($, 9, 2)"].map(
-    (part) => `${part.replace("$", `split_part(${name}, ':', 2)`)}::int`,
+  const [year, month, day] = [1, 2, 3].map(
+    (place) => `split_part(split_part(${name}, ':', 2), '-', ${place})::int`,
   );
   return `(i.option_type is null and i.symbol = ${name}
     or coalesce(i.root, i.symbol) = any (${rootsOf(name)})

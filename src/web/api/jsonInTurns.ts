@@ -1,16 +1,10 @@
 /** JSON text of long answers in parts, with a turn of the event loop after each. */
 import { mapInTurns } from "../../archive/ask/mapInTurns.ts";
 
-/** Entries of lists that are made together. */
-const TOGETHER = 100;
-
 /** @returns what `JSON.stringify` returns */
 export async function jsonInTurns(value: unknown): Promise<string> {
   if (Array.isArray(value)) {
-    const parts = Array.from({ length: Math.ceil(value.length / TOGETHER) }, (_, part) =>
-      value.slice(part * TOGETHER, (part + 1) * TOGETHER),
-    );
-    const texts = await mapInTurns(parts, (part) => JSON.stringify(part).slice(1, -1), 1);
+    const texts = await mapInTurns(value, (entry) => JSON.stringify(entry) ?? "null");
     return `[${texts.join()}]`;
   }
   if (!isPlain(value)) return JSON.stringify(value);
