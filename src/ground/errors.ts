@@ -57,6 +57,7 @@ const HINTS = {
   },
   /** A person has to act. */
   person: {
+    UNEXPECTED: "This is a defect of quotekeeper: report it with what stands above.",
     COLLECTOR_REPLACED:
       "Give each collector a data directory of its own: one that was copied is not another collector. The answers that this one received are in its journal; they are loaded when a collector next starts on its data directory.",
     DOCUMENT_REFUSED: "No quote of this answer was stored; the answer itself is kept in the journal.",

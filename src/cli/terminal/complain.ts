@@ -10,7 +10,7 @@ import { linesOfStack, say } from "./harmless.ts";
 /** The last line of stderr when a command with `--json` fails. */
 export const errorJson = z.strictObject({
   error: z.strictObject({
-    code: z.enum(["UNEXPECTED", ...Object.keys(ERRORS)] as [string, ...string[]]),
+    code: z.enum(Object.keys(ERRORS) as [string, ...string[]]),
     detail: z.string(),
     hint: z.string(),
     retryable: z.boolean(),
@@ -26,14 +26,11 @@ export function complain(error: unknown, argv: readonly string[], { stderr }: Ed
   if (error instanceof Interrupted) return EXIT_INTERRUPTED;
   // Commander ends help and version with an error.
   if (error instanceof CommanderError && error.exitCode === 0) return 0;
-  const named = nameOf(error);
-  // Commander has printed its message already.
-  if (error instanceof QuotekeeperError && !argv.includes("--json")) say(stderr, ...error.lines);
-  if (named === null) {
+  const { code, detail, hint, retryable, exitCode } = nameOf(error);
+  if (code === "UNEXPECTED") {
     const text = (error as Error | null)?.stack ?? String(error);
     say(stderr, ...linesOfStack(`An unexpected error, which is a defect of quotekeeper: ${text}`));
-  }
-  const { code, detail, hint, retryable, exitCode } = named ?? unexpected(error);
+  } else if (error instanceof QuotekeeperError && !argv.includes("--json")) say(stderr, ...error.lines);
   if (argv.includes("--json"))
     printJsonLine(stderr, errorJson, { error: { code, detail, hint, retryable, exitCode } });
   return exitCode;
@@ -41,20 +38,15 @@ export function complain(error: unknown, argv: readonly string[], { stderr }: Ed
 
 type NamedError = z.infer<typeof errorJson>["error"];
 
-function nameOf(error: unknown): NamedError | null {
+function nameOf(error: unknown): NamedError {
   if (error instanceof QuotekeeperError) {
     const { code, detail } = error;
     return { code, detail, ...ERRORS[code] };
   }
   if (error instanceof CommanderError || error instanceof InvalidArgumentError) {
-    const detail = error.message.replace(/^error: /, "");
+    const detail = error.message.replace(/^error: /, ""); // commander has printed it
     return { code: "USAGE", detail, ...ERRORS.USAGE };
   }
-  return null;
-}
-
-function unexpected(error: unknown): NamedError {
-  const hint = "This is a defect of quotekeeper: report it with what stands above.";
   const detail = error instanceof Error ? error.message : String(error);
-  return { code: "UNEXPECTED", detail, hint, retryable: false, exitCode: 1 };
+  return { code: "UNEXPECTED", detail, ...ERRORS.UNEXPECTED };
 }
