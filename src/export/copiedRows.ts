@@ -3,6 +3,7 @@
  * how many bytes it has (-1: NULL). A number of values that is -1 ends the table. PostgreSQL manual, COPY, "Binary Format".
  */
 import type { ExportColumn } from "../archive/export/exportColumns.ts";
+import { QuotekeeperError } from "../ground/errors.ts";
 import type { DecimalType } from "./parquetDecimal.ts";
 
 export type CopiedRows = {
@@ -89,7 +90,7 @@ export function valueReader(
   onTooWide: () => unknown,
 ): ReadValue {
   const dated = <T>(value: T, isKnown: boolean): T => {
-    if (!isKnown) throw new RangeError(`a ${name} lies outside of the years 0001 to 9999`);
+    if (!isKnown) throw new QuotekeeperError("UNEXPECTED", `a ${name} lies outside of the years 0001 to 9999`);
     return value;
   };
   switch (kind) {

@@ -4,6 +4,7 @@
  */
 import type { ColumnMetaData, DataReader, FileMetaData, RowGroup } from "hyparquet";
 import { parquetHeader } from "hyparquet/src/column.js";
+import { QuotekeeperError } from "../ground/errors.ts";
 
 /** Bytes of a file, from one place to another. */
 export type Slice = (from: number, to: number) => Promise<ArrayBuffer>;
@@ -17,30 +18,28 @@ const MOST_ROW_BYTES = 65_536;
 /** Bytes of a page's header at most; ours have a few dozen. */
 const MOST_HEADER_BYTES = 4_096;
 
-/** @throws RangeError when a row group is larger than ours, or all row groups together do not have `rows` rows */
+/** @throws QuotekeeperError PARQUET_INVALID when a row group is larger than ours, or all row groups together do not have `rows` rows */
 export function requireRows({ row_groups, num_rows }: FileMetaData, rows: number): void {
   let sum = 0;
   for (const group of row_groups) {
     const count = Number(group.num_rows);
     if (!(count >= 0 && count <= MOST_GROUP_ROWS))
-      throw new RangeError(
-        `a row group has ${count} rows, and quotekeeper writes ${MOST_GROUP_ROWS} at most`,
-      );
+      throw invalidParquet(`a row group has ${count} rows, and quotekeeper writes ${MOST_GROUP_ROWS} at most`);
     sum += count;
   }
   if (sum !== rows || Number(num_rows) !== rows)
-    throw new RangeError(`it has ${Math.max(sum, Number(num_rows))} rows, and its manifest says ${rows}`);
+    throw invalidParquet(`it has ${Math.max(sum, Number(num_rows))} rows, and its manifest says ${rows}`);
 }
 
-/** @throws RangeError when a page of the group stands for more rows or more bytes than the group has room for */
+/** @throws QuotekeeperError PARQUET_INVALID when a page of the group stands for more rows or more bytes than the group has room for */
 export async function requirePages({ columns, num_rows }: RowGroup, slice: Slice): Promise<void> {
   const rows = Number(num_rows);
   let bytes = 0;
   for (const { meta_data } of columns) {
-    if (!meta_data) throw new RangeError("a column says nothing of itself");
+    if (!meta_data) throw invalidParquet("a column says nothing of itself");
     bytes += await pageBytes(meta_data, rows, slice);
     if (bytes > rows * MOST_ROW_BYTES + columns.length * MOST_HEADER_BYTES)
-      throw new RangeError(`${meta_data.path_in_schema.join(".")} has ${bytes} bytes in ${rows} rows`);
+      throw invalidParquet(`${meta_data.path_in_schema.join(".")} has ${bytes} bytes in ${rows} rows`);
   }
 }
 
@@ -63,8 +62,8 @@ async function pageBytes(column: ColumnMetaData, rows: number, slice: Slice): Pr
     if (!dictionary) values += count;
     bytes += header.uncompressed_page_size;
     if (count < 0 || count > rows || values > rows || header.uncompressed_page_size < 0)
-      throw new RangeError(`${column.path_in_schema.join(".")} has more values than its ${rows} rows`);
-    if (!(header.compressed_page_size >= 0)) throw new RangeError("a page has no length");
+      throw invalidParquet(`${column.path_in_schema.join(".")} has more values than its ${rows} rows`);
+    if (!(header.compressed_page_size >= 0)) throw invalidParquet("a page has no length");
     at += reader.offset + header.compressed_page_size;
   }
   return bytes;
@@ -75,11 +74,11 @@ const ZSTD_MAGIC = 0xfd2f_b528;
 /**
  * A compressed page. Its frame has to say the same size as the page's header. RFC 8878, section 3.1.1.
  *
- * @throws RangeError when it does not
+ * @throws QuotekeeperError PARQUET_INVALID when it does not
  */
 export function requireFrame(frame: Uint8Array, bytes: number): Uint8Array {
   if (contentSize(new DataView(frame.buffer, frame.byteOffset, frame.byteLength)) !== BigInt(bytes))
-    throw new RangeError(`a page does not unpack to the ${bytes} bytes that its header says`);
+    throw invalidParquet(`a page does not unpack to the ${bytes} bytes that its header says`);
   return frame;
 }
 
@@ -100,4 +99,9 @@ function contentSize(view: DataView): bigint | null {
     default:
       return view.getBigUint64(at, true);
   }
+}
+
+/** The error for a file that is none of ours, or damaged. Its reader puts the file's path before the detail. */
+export function invalidParquet(detail: string): QuotekeeperError {
+  return new QuotekeeperError("PARQUET_INVALID", detail);
 }

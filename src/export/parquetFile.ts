@@ -15,14 +15,8 @@ export const ROW_GROUP_ROWS = 8_192;
 /** Bytes of a decimal of more than eighteen digits. */
 const DECIMAL_BYTES = 16;
 
-/** Decimals do not fit the type of their column: the file has to be written again. */
-export class DecimalsTooWide extends Error {
-  readonly columns: ReadonlySet<string>;
-  constructor(columns: ReadonlySet<string>) {
-    super(`decimals of ${[...columns].join(", ")} do not fit`);
-    this.columns = columns;
-  }
-}
+/** Columns whose decimals do not fit their types: the file is incomplete, and has to be written again. */
+export type DecimalsTooWide = { tooWide: ReadonlySet<string> };
 
 type ParquetFileOptions = {
   path: string;
@@ -38,9 +32,11 @@ type ParquetFileOptions = {
 /**
  * Writes the file and puts it on the disk. Reads all rows in any case, so that their connection can be used again.
  *
- * @throws DecimalsTooWide; the file system's errors
+ * @throws the file system's errors
  */
-export async function writeParquetFile(options: ParquetFileOptions): Promise<FileFacts & { rows: number }> {
+export async function writeParquetFile(
+  options: ParquetFileOptions,
+): Promise<(FileFacts & { rows: number }) | DecimalsTooWide> {
   const { path, columns, types, bytes, compress, onRows } = options;
   const file = await createHashedFile(path);
   try {
@@ -64,7 +60,7 @@ export async function writeParquetFile(options: ParquetFileOptions): Promise<Fil
       count += rows.count;
       onRows(rows.count);
     }
-    if (group.tooWide.size > 0) throw new DecimalsTooWide(group.tooWide);
+    if (group.tooWide.size > 0) return { tooWide: group.tooWide };
     if (group.rows > 0) await group.finish(writer);
     await writer.finish();
     return { rows: count, ...(await file.finish()) };

@@ -6,7 +6,7 @@ import { instantOf } from "../ground/clock.ts";
 import { QuotekeeperError } from "../ground/errors.ts";
 import { openFile } from "../ground/plainFiles.ts";
 import { decimalText } from "./parquetDecimal.ts";
-import { requireFrame, requirePages, requireRows, type Slice } from "./parquetBounds.ts";
+import { invalidParquet, requireFrame, requirePages, requireRows, type Slice } from "./parquetBounds.ts";
 
 /** A value as hyparquet reads it without converting it. */
 export type RawValue = bigint | number | boolean | string | Uint8Array | null | undefined;
@@ -54,7 +54,7 @@ export async function* rawColumns(path: string, expected: number): AsyncGenerato
       });
       const short = columns.find(({ values }) => values.length !== rows);
       if (short)
-        throw new RangeError(`${short.element.name} has ${short.values.length} values in ${rows} rows`);
+        throw invalidParquet(`${short.element.name} has ${short.values.length} values in ${rows} rows`);
       yield { rows, columns };
       rowStart += rows;
     }
@@ -94,11 +94,12 @@ async function bounded(
   return { metadata, file };
 }
 
-/** The reader has no error of its own kind; the file system's have the name of a call. */
+/** hyparquet has no error class of its own; errors of the file system name a call. */
 function asInvalid(path: string, error: unknown): unknown {
   const { syscall, message } = error as NodeJS.ErrnoException;
-  if (syscall !== undefined || error instanceof QuotekeeperError) return error;
-  return new QuotekeeperError("PARQUET_INVALID", `${path}: ${message}`, { cause: error });
+  if (syscall !== undefined) return error;
+  const detail = error instanceof QuotekeeperError ? error.detail : message;
+  return new QuotekeeperError("PARQUET_INVALID", `${path}: ${detail}`, { cause: error });
 }
 
 /**
@@ -121,12 +122,12 @@ export async function* parquetRows(
 }
 
 async function readSlice(handle: FileHandle, from: number, to: number): Promise<ArrayBuffer> {
-  if (!(from >= 0 && to >= from)) throw new RangeError(`bytes ${from} to ${to} are none of the file`);
+  if (!(from >= 0 && to >= from)) throw invalidParquet(`bytes ${from} to ${to} are none of the file`);
   const bytes = new Uint8Array(to - from);
   let done = 0;
   while (done < bytes.length) {
     const { bytesRead } = await handle.read(bytes, done, bytes.length - done, from + done);
-    if (bytesRead === 0) throw new RangeError(`the file ends at byte ${from + done}`);
+    if (bytesRead === 0) throw invalidParquet(`the file ends at byte ${from + done}`);
     done += bytesRead;
   }
   return bytes.buffer;

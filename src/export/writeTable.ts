@@ -13,8 +13,8 @@ import {
   type DecimalTypes,
   decimalsOf,
   decimalTypeOf,
+  type DecimalsTooWide,
   sqlTypeOf,
-  DecimalsTooWide,
   writeParquetFile,
 } from "./parquetFile.ts";
 import { type ExportedFile, type ExportedTable } from "./manifest.ts";
@@ -55,8 +55,8 @@ export async function writeTable(planned: PlannedTable, options: WriteOptions): 
       written += count;
       options.onRows(date, count);
     };
-    try {
-      const files = await writeDays(planned, types, { ...options, onRows });
+    const files = await writeDays(planned, types, { ...options, onRows });
+    if (!("tooWide" in files))
       return {
         name: table.name,
         rows: files.reduce((sum, { rows }) => sum + rows, 0),
@@ -67,17 +67,14 @@ export async function writeTable(planned: PlannedTable, options: WriteOptions): 
         })),
         files,
       };
-    } catch (error) {
-      if (!(error instanceof DecimalsTooWide)) throw error;
-      // All files of a table have one type: an engine reads them as one.
-      const changed = [...error.columns].map((name) => [name, widerOf(table.name, name, types)] as const);
-      types = { ...types, ...Object.fromEntries(changed) };
-      for (const [name, { precision, scale }] of changed)
-        if (precision > COMMON_DECIMAL.precision)
-          options.onWidened(table.name, name, `DECIMAL(${precision},${scale})`);
-      await rm(join(options.dir, table.name), { recursive: true, force: true });
-      options.onRows(null, -written);
-    }
+    // All files of a table have one type: an engine reads them as one.
+    const changed = [...files.tooWide].map((name) => [name, widerOf(table.name, name, types)] as const);
+    types = { ...types, ...Object.fromEntries(changed) };
+    for (const [name, { precision, scale }] of changed)
+      if (precision > COMMON_DECIMAL.precision)
+        options.onWidened(table.name, name, `DECIMAL(${precision},${scale})`);
+    await rm(join(options.dir, table.name), { recursive: true, force: true });
+    options.onRows(null, -written);
   }
 }
 
@@ -85,7 +82,7 @@ async function writeDays(
   { table, columns, days }: PlannedTable,
   types: DecimalTypes,
   options: WriteOptions,
-): Promise<ExportedFile[]> {
+): Promise<ExportedFile[] | DecimalsTooWide> {
   const files: ExportedFile[] = [];
   // Every engine reads the date from the directory's name.
   const written = table.partitioned ? columns.filter(({ name }) => name !== "date") : columns;
@@ -96,8 +93,8 @@ async function writeDays(
     const path = [...parts, `${table.name}.${options.format}`];
     const file = { table, columns: written, types, date, path: join(options.dir, ...path) };
     const facts = await writeFile(file, options);
-    if (expected !== null && facts.rows !== expected)
-      throw new Error(`${path.join("/")} has ${facts.rows} rows, the archive ${expected}`);
+    if ("tooWide" in facts) return facts;
+    if (expected !== null && facts.rows !== expected) throw otherRows(path.join("/"), facts.rows, expected);
     files.push({ path: path.join("/"), date, ...facts });
   }
   return files;
@@ -114,7 +111,7 @@ type PlannedFile = {
 async function writeFile(
   { table, columns, types, date, path }: PlannedFile,
   { snapshot, range, format, raw, compress, signal, onRows }: WriteOptions,
-): Promise<{ rows: number; bytes: number; sha256: string }> {
+): Promise<Omit<ExportedFile, "path" | "date"> | DecimalsTooWide> {
   const ofDay = date === null ? range : { ...range, from: date, to: date };
   const onWritten = (count: number): void => onRows(date, count);
   const { bytes, count } = copyRows(
@@ -131,8 +128,12 @@ async function writeFile(
       ? await writeCsvFile(path, bytes, onWritten)
       : await writeParquetFile({ path, columns, types, bytes, compress, onRows: onWritten });
   const sent = await count();
-  if (facts.rows !== sent) throw new Error(`${path}: ${facts.rows} rows of ${sent} that were sent`);
+  if (!("tooWide" in facts) && facts.rows !== sent) throw otherRows(path, facts.rows, sent);
   return facts;
+}
+
+function otherRows(path: string, rows: number, expected: number): QuotekeeperError {
+  return new QuotekeeperError("UNEXPECTED", `${path} has ${rows} rows, and the archive ${expected}`);
 }
 
 function widerOf(table: string, column: string, types: DecimalTypes): DecimalType {

@@ -53,7 +53,7 @@ export async function writeDayFile(
     },
   );
   const [made] = written.files;
-  if (!made) throw new Error(`${table.name} has no file`);
+  if (!made) throw new QuotekeeperError("UNEXPECTED", `${table.name} has no file`);
   return { ...made, from: join(options.dir, made.path), columns: written.columns };
 }
 
