@@ -10,7 +10,7 @@ import { mkdirSync } from "node:fs";
 import { availableParallelism, loadavg } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import type { Manifest } from "../../src/export/manifest.ts";
+import type { Manifest } from "../../src/files/export/manifest.ts";
 import { backslashCopy, prepareText } from "../backfill/limit.ts";
 import { runProgram } from "../backfill/program.ts";
 import { writeSample } from "../backfill/sample.ts";

@@ -15,9 +15,9 @@ import {
 import type { Instant } from "../../ground/clock.ts";
 import { type Piece, type PieceBatch, uuidOf, hashOf } from "../files/piece.ts";
 import type { KnownPiece } from "../../archive/refill/knownPieces.ts";
-import { parquetRows } from "../../export/readParquet.ts";
+import { parquetRows } from "../../files/tables/readParquet.ts";
 import { exact } from "../../read/formula.ts";
-import type { ExportedTable } from "../../export/manifest.ts";
+import type { ExportedTable } from "../../files/export/manifest.ts";
 import { openFile } from "../../ground/plainFiles.ts";
 import { invalid, type OpenedExport, type TakenBack } from "./openExport.ts";
 
