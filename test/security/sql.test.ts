@@ -104,7 +104,7 @@ test("DuckDB touches no file and takes no setting from before it parses a statem
   const attempt = async (statement: string): Promise<void> => {
     await rowsOf(own, statement).then(
       () => said.push("done"),
-      (error: Error) => said.push(error.message.split(":")[0]),
+      (error: Error) => said.push(error.message.split(": ")[1]),
     );
   };
   // Tries it whenever the statement is handed over: to be parsed, planned and answered.

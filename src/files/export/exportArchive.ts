@@ -3,7 +3,6 @@
  * place only when everything is on the disk.
  */
 import { join } from "node:path";
-import { Zstd } from "@hpcc-js/wasm-zstd";
 import type pg from "pg";
 import type { ExportRange } from "../../archive/export/exportQueries.ts";
 import {
@@ -18,7 +17,7 @@ import { QuotekeeperError } from "../../ground/errors.ts";
 import { type Processes } from "../../ground/processes.ts";
 import { type ExportedTable, type Manifest, MANIFEST, MANIFEST_KIND } from "./manifest.ts";
 import { namingWrites, writeSynced } from "../tables/hashedFile.ts";
-import type { Compress } from "../tables/parquetFile.ts";
+import { zstandard } from "../tables/parquetFile.ts";
 import { type PlannedTable, type WriteOptions, writeTable } from "../tables/writeTable.ts";
 import { type Stage, openStage } from "./stage.ts";
 
@@ -43,9 +42,6 @@ type ExportOptions = ExportRange &
     processes: Processes;
     onProgress: (progress: ExportProgress) => void;
   };
-
-/** Zstandard's own default: ten times the rows a second of the highest level, at little more space. */
-const ZSTD_LEVEL = 3;
 
 /**
  * Writes an export.
@@ -113,10 +109,4 @@ async function writeTables(
     );
   }
   return written;
-}
-
-/** Zstandard, at its own default level unless another is given. */
-export async function zstandard(level = ZSTD_LEVEL): Promise<Compress> {
-  const zstd = await Zstd.load();
-  return (bytes) => zstd.compress(bytes, level);
 }

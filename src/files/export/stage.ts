@@ -12,7 +12,7 @@ import { MANIFEST, isManifest } from "./manifest.ts";
 import { lstat, readdir, rename, rm } from "node:fs/promises";
 import { makeDirectories } from "../../journal/makeDirectories.ts";
 import { syncDirectory } from "../../journal/fs.ts";
-import { openFile } from "../../ground/plainFiles.ts";
+import { readTextFile } from "../../ground/plainFiles.ts";
 
 export type Stage = {
   /** The directory to write into. */
@@ -64,16 +64,11 @@ async function refuseUnlessFree(out: string, replace: boolean): Promise<void> {
     throw error;
   });
   if (names?.length === 0) return;
-  const finished = names !== null && isManifest(await textOf(join(out, MANIFEST)).catch(() => ""));
+  // Somebody else may have put anything where the manifest would be.
+  const finished = names !== null && isManifest(await readTextFile(join(out, MANIFEST)).catch(() => ""));
   if (finished && replace) return;
   const what = finished ? "holds a finished export" : "exists, and is no export of quotekeeper";
   throw new QuotekeeperError("EXPORT_EXISTS", `${out} ${what}`);
-}
-
-/** Somebody else may have put anything where the manifest would be. */
-async function textOf(path: string): Promise<string> {
-  const file = await openFile(path);
-  return file.readFile("utf8").finally(() => file.close());
 }
 
 async function removeLeftovers(parent: string, hidden: string, processes: Processes): Promise<void> {

@@ -13,8 +13,7 @@ import {
 import { type ArchiveSnapshot, readIdentity, withSnapshot } from "../../archive/export/snapshot.ts";
 import type { ExportTable } from "../../archive/export/tables.ts";
 import { QuotekeeperError } from "../../ground/errors.ts";
-import { zstandard } from "../export/exportArchive.ts";
-import type { Compress } from "../tables/parquetFile.ts";
+import { type Compress, zstandard } from "../tables/parquetFile.ts";
 import { addDays, exchangeInstant } from "../../market/calendar/dates.ts";
 import { writtenOf } from "./dropHot.ts";
 import { type DayManifest, type LakeFiles, type LakeManifest, type LakeTable, tableOf } from "./lakeFiles.ts";

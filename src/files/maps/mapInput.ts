@@ -6,7 +6,7 @@ import { parse } from "csv-parse/sync";
 import { z } from "zod";
 import { quoted } from "../../archive/export/duckFiles.ts";
 import { QuotekeeperError } from "../../ground/errors.ts";
-import { type Duck, rowsOf } from "../sql/duckdb.ts";
+import { type Duck, OF_DUCKDB, rowsOf } from "../sql/duckdb.ts";
 import { openFile } from "../../ground/plainFiles.ts";
 
 const CHARACTER = "expected one character";
@@ -84,7 +84,7 @@ type Input = {
 /** @throws QuotekeeperError BACKFILL_NOTHING: a file cannot be read, or has other columns than the first one */
 export async function inputOf(duck: Duck, files: readonly string[], reading: Reading): Promise<Input> {
   const stretches: (Relation & { files: string[] })[] = [];
-  let first: { file: string; names: readonly string[] } | null = null;
+  let first: NamedColumns | null = null;
   for (const file of files) {
     const relation = await relationOf(duck, file, reading);
     first ??= { file, names: relation.names };
@@ -202,14 +202,12 @@ function unique(names: readonly string[]): string[] {
   });
 }
 
-function requireSame(
-  first: { file: string; names: readonly string[] },
-  { file, names }: { file: string; names: readonly string[] },
-): void {
-  if (names.length === first.names.length && names.every((name, place) => name === first.names[place]))
-    return;
-  const place = first.names.findIndex((name, at) => name !== names[at]);
-  const at = place < 0 ? first.names.length : place;
+type NamedColumns = { file: string; names: readonly string[] };
+
+function requireSame(first: NamedColumns, { file, names }: NamedColumns): void {
+  const longer = names.length > first.names.length ? names : first.names;
+  const at = longer.findIndex((_, place) => names[place] !== first.names[place]);
+  if (at < 0) return;
   const shown = (name: string | undefined): string => (name === undefined ? "nothing" : JSON.stringify(name));
   throw nothing(
     file,
@@ -244,8 +242,8 @@ async function beginningOf(file: string): Promise<{ isParquet: boolean; isPacked
 
 function unreadable(file: string): (error: unknown) => never {
   return (error) => {
-    if (error instanceof QuotekeeperError) throw error;
-    throw nothing(file, inWords((error as Error).message), error);
+    if (!(error instanceof QuotekeeperError) || !OF_DUCKDB.test(error.detail)) throw error;
+    throw nothing(file, inWords(error.detail), error);
   };
 }
 

@@ -9,7 +9,7 @@ import { quoted } from "../../archive/export/duckFiles.ts";
 import { instantFromDate, instantOf, microsOf } from "../../ground/clock.ts";
 import { QuotekeeperError } from "../../ground/errors.ts";
 import { type Calendar, datesBetween, FIRST_DATE } from "../../market/calendar/tradingCalendar.ts";
-import { type Duck, duckError, rowsOf } from "../sql/duckdb.ts";
+import { type Duck, OF_DUCKDB, rowsOf } from "../sql/duckdb.ts";
 import { startDuck } from "../sql/duckProcess.ts";
 import { HARMLESS, type Readable, readStatement, type StatementNode, withoutEnd } from "../sql/statement.ts";
 import { type JsonValue, textOf } from "../sql/values.ts";
@@ -231,19 +231,18 @@ const OF_A_FILE = /CSV|gzip|parquet|No magic bytes|^IO Error/iu;
 
 /** Errors of DuckDB and of the statement's reader as errors of the map, with its line, or of a file. */
 function mapError(error: unknown, mapFile: string): unknown {
-  const known = duckError(error);
-  if (!(known instanceof QuotekeeperError)) return error;
-  const [detail = "", ...more] = known.detail.split("\n").map((line) => line.trim());
-  if (error !== known && OF_A_FILE.test(detail)) {
+  if (!(error instanceof QuotekeeperError)) return error;
+  const [detail = "", ...more] = error.detail.split("\n").map((line) => line.trim());
+  if (OF_DUCKDB.test(detail) && OF_A_FILE.test(detail)) {
     const file = more.find((line) => line.startsWith("file = "))?.slice("file = ".length);
     const why = file === undefined ? inWords(detail) : `${file}: ${inWords(detail)}`;
     return new QuotekeeperError("BACKFILL_NOTHING", why, { cause: error });
   }
-  if (known.code === "SQL_REFUSED") {
+  if (error.code === "SQL_REFUSED") {
     const why = `${mapFile} is not one SELECT over input: ${detail}`;
     return new QuotekeeperError("BACKFILL_MAP_INVALID", why, { cause: error });
   }
-  if (known.code !== "SQL_WRONG") return known;
+  if (error.code !== "SQL_WRONG") return error;
   const line = more.map((text) => /^LINE (\d+): /u.exec(text)?.[1]).find((found) => found !== undefined);
   const where = line === undefined ? mapFile : `${mapFile} line ${line}`;
   const problems = more.filter((text) => !/^LINE \d+: |^\^/u.test(text));

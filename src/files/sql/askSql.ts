@@ -11,7 +11,7 @@ import { macros, publicViews } from "../../archive/export/duckViews.ts";
 import { withSnapshot } from "../../archive/export/snapshot.ts";
 import type { Instant } from "../../ground/clock.ts";
 import { QuotekeeperError } from "../../ground/errors.ts";
-import { type Duck, duckError, rowsOf } from "./duckdb.ts";
+import { type Duck, rowsOf } from "./duckdb.ts";
 import { type FilledTables, type FillOptions, fillTables } from "./fillTables.ts";
 import { type DateRange, datesOfPlan, type PlanNode } from "./planDates.ts";
 import { readStatement, withoutEnd } from "./statement.ts";
@@ -77,8 +77,6 @@ export async function askSql<T>(
     const taken = await take({ columns, next: () => duck.next(), asOf: at, behind });
     await requireUnchanged();
     return taken;
-  } catch (error) {
-    throw duckError(error);
   } finally {
     signal.removeEventListener("abort", end);
     await duck.close();
@@ -87,10 +85,10 @@ export async function askSql<T>(
 
 /** Statements of our own are never wrong for what somebody asks. */
 function asDefect(error: unknown): never {
-  if (error instanceof QuotekeeperError) throw error;
-  throw new Error(`DuckDB refuses a statement of quotekeeper's own: ${(error as Error).message}`, {
-    cause: error,
-  });
+  const isRefused = error instanceof QuotekeeperError && ["SQL_WRONG", "SQL_REFUSED"].includes(error.code);
+  if (!isRefused) throw error;
+  const why = `DuckDB refuses a statement of quotekeeper's own: ${error.detail}`;
+  throw new QuotekeeperError("UNEXPECTED", why, { cause: error });
 }
 
 /** A database of empty tables whose plans say what a statement reads, and which touches nothing else. */

@@ -27,9 +27,9 @@ async function answer({ ask, text }: DuckRequest): Promise<void> {
   try {
     process.send?.({ value: await duck[ask](text) });
   } catch (error) {
-    const { message } = error as Error;
-    const known = error instanceof QuotekeeperError ? { code: error.code, detail: error.detail } : {};
-    process.send?.({ error: { message, ...known } });
+    const { code, detail } =
+      error instanceof QuotekeeperError ? error : { code: "UNEXPECTED", detail: (error as Error).message };
+    process.send?.({ error: { code, detail } });
   }
 }
 

@@ -7,8 +7,7 @@ import { type Duck, type DuckRequest, ownDuck } from "./duckdb.ts";
 /** Memory that the process may take, in bytes: twice what DuckDB's tables take before they go to the disk. */
 const MOST_BYTES = 2_000_000_000;
 
-type DuckAnswer =
-  { value?: unknown } | { error: { message: string; code?: ErrorCode; detail?: string } } | { beyond: true };
+type DuckAnswer = { value?: unknown } | { error: { code: ErrorCode; detail: string } } | { beyond: true };
 
 /**
  * Starts the process at once, which loads DuckDB. Where the program runs from its sources there is no
@@ -67,6 +66,8 @@ export function startDuck({
   };
 }
 
-function errorOf({ message, code, detail }: { message: string; code?: ErrorCode; detail?: string }): Error {
-  return code === undefined ? new Error(message) : new QuotekeeperError(code, detail ?? message);
+/** An error's detail has its problems below it, each two characters to the right. */
+function errorOf({ code, detail }: { code: ErrorCode; detail: string }): QuotekeeperError {
+  const [first = "", ...problems] = detail.split("\n");
+  return new QuotekeeperError(code, first, { problems: problems.map((problem) => problem.slice(2)) });
 }

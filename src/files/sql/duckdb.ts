@@ -6,7 +6,10 @@ import type * as DuckDb from "@duckdb/node-api";
 import { QuotekeeperError } from "../../ground/errors.ts";
 import { columnOf, jsonOfType, type JsonValue, type SqlColumn } from "./values.ts";
 
-/** DuckDB with one database in memory. One thing is asked at a time. */
+/**
+ * DuckDB with one database in memory. One thing is asked at a time. Each of its methods throws QuotekeeperError SQL_WRONG, SQL_REFUSED
+ * or SQL_FAILED in DuckDB's words.
+ */
 export type Duck = {
   /**
    * Begins an empty database; the one before is gone.
@@ -15,11 +18,11 @@ export type Duck = {
    * @throws QuotekeeperError DUCKDB_MISSING
    */
   open: (tempDir: string) => Promise<void>;
-  /** Runs statements, with semicolons between them. @throws DuckDB's errors */
+  /** Runs statements, with semicolons between them. */
   run: (statements: string) => Promise<void>;
-  /** Begins with a statement whose rows `next` gives. @returns the answer's columns. @throws DuckDB's errors */
+  /** Begins with a statement whose rows `next` gives. @returns the answer's columns */
   begin: (statement: string) => Promise<SqlColumn[]>;
-  /** Some rows of the answer; null: there are no more. @throws DuckDB's errors */
+  /** Some rows of the answer; null: there are no more. */
   next: () => Promise<JsonValue[][] | null>;
   /** Ends all of it, whatever it is at work on, and waits for that. Twice is once. */
   close: () => Promise<void>;
@@ -52,10 +55,10 @@ export function ownDuck(
   };
   const asked = <T>(work: Promise<T>): Promise<T> => {
     pending = work.catch(() => undefined);
-    return work;
+    return work.catch(asDuckError);
   };
   const connection = (): DuckDb.DuckDBConnection => {
-    if (!database) throw new Error("no database is open");
+    if (!database) throw new QuotekeeperError("UNEXPECTED", "no database is open");
     return database.connection;
   };
   return {
@@ -63,7 +66,7 @@ export function ownDuck(
       letGo();
       const { DuckDBInstance } = await load().catch(missing);
       const settings = { memory_limit: MEMORY, temp_directory: tempDir };
-      const instance = await DuckDBInstance.create(":memory:", settings);
+      const instance = await DuckDBInstance.create(":memory:", settings).catch(asDuckError);
       database = { instance, connection: await instance.connect() };
       // Whoever closes it between two questions means those that would come as well.
       if (isClosed) letGo();
@@ -76,7 +79,7 @@ export function ownDuck(
       return result.deduplicatedColumnNames().map((name, place) => columnOf(name, types[place] as never));
     },
     next: async () => {
-      if (!answer) throw new Error("nothing is asked");
+      if (!answer) throw new QuotekeeperError("UNEXPECTED", "nothing is asked");
       const { result, json } = answer;
       const chunk = await asked(result.fetchChunk());
       if (!chunk || chunk.rowCount === 0) return null;
@@ -101,7 +104,7 @@ function missing(error: unknown): never {
   throw new QuotekeeperError("DUCKDB_MISSING", why, { cause: error });
 }
 
-/** All rows of a short answer. @throws as `begin` and `next` */
+/** All rows of a short answer. */
 export async function rowsOf(duck: Duck, statement: string): Promise<JsonValue[][]> {
   await duck.begin(statement);
   const all: JsonValue[][] = [];
@@ -116,16 +119,18 @@ const OF_THE_MACHINE =
 /** What the package puts before DuckDB's own words. */
 const OF_THE_PACKAGE = /^Failed to extract statements: /u;
 
+/** What DuckDB's own words begin with. */
+export const OF_DUCKDB = /^[A-Z]\w*( \w+)* Error: /u;
+
 /** DuckDB's errors, by whose fault they are. Others are left as they are. */
-export function duckError(error: unknown): unknown {
-  if (error instanceof QuotekeeperError || !(error instanceof Error)) return error;
-  const message = error.message.replace(OF_THE_PACKAGE, "");
+function asDuckError(error: unknown): never {
+  const message = String((error as Error).message).replace(OF_THE_PACKAGE, "");
   const [first = "", ...more] = message.split("\n").filter((line) => line.trim() !== "");
-  if (!/^[A-Z]\w*( \w+)* Error: /u.test(first)) return error;
+  if (!OF_DUCKDB.test(first)) throw error;
   const code = /^Permission Error/u.test(first)
     ? "SQL_REFUSED"
     : OF_THE_MACHINE.test(first)
       ? "SQL_FAILED"
       : "SQL_WRONG";
-  return new QuotekeeperError(code, first, { problems: more, cause: error });
+  throw new QuotekeeperError(code, first, { problems: more, cause: error });
 }

@@ -17,9 +17,7 @@ import { readKnownLake, readToday, readVersions } from "../../archive/export/lak
 import type { DuckTable } from "../../archive/export/duckTables.ts";
 import { type ArchiveSnapshot, readHours, readIdentity } from "../../archive/export/snapshot.ts";
 import { type ExportColumn, readColumns } from "../../archive/export/exportColumns.ts";
-import type { Compress } from "../tables/parquetFile.ts";
-import { zstandard } from "../export/exportArchive.ts";
-import type { DecimalTypes } from "../tables/parquetFile.ts";
+import { type Compress, type DecimalTypes, zstandard } from "../tables/parquetFile.ts";
 import { makeDirectories } from "../../journal/makeDirectories.ts";
 import { type DayRows, writeDayFile } from "../lake/dayFile.ts";
 import { isHot } from "../lake/lakeFiles.ts";
@@ -41,6 +39,14 @@ export type HotFilesOptions = {
   onRows: (table: string, rows: number) => void;
 };
 
+type OpenOptions = HotFilesOptions & {
+  compress: Compress;
+  today: string;
+  versions: ReadonlyMap<string, string | null>;
+  /** This database's directory in the cache. */
+  cache: string | null;
+};
+
 /** `kept`: its name in the cache, without the bytes; null: the file is not kept. */
 type Part = DayRows & { kept: string | null };
 
@@ -54,21 +60,11 @@ const KEPT = /^(\d{4}-\d\d-\d\d(?:_[\dT-]{13})?\.\w{16})\.(\d+)\.parquet$/u;
 
 /** The files of one statement. */
 export class HotFiles {
-  readonly #options: HotFilesOptions & { compress: Compress };
-  readonly #today: string;
-  readonly #versions: ReadonlyMap<string, string | null>;
-  /** This database's directory in the cache. */
-  readonly #cache: string | null;
+  readonly #options: OpenOptions;
   #made = 0;
 
-  private constructor(
-    options: HotFilesOptions & { compress: Compress },
-    known: { today: string; versions: ReadonlyMap<string, string | null>; cache: string | null },
-  ) {
+  private constructor(options: OpenOptions) {
     this.#options = options;
-    this.#today = known.today;
-    this.#versions = known.versions;
-    this.#cache = known.cache;
   }
 
   /** Opens the cache, and removes files of any other database. */
@@ -79,14 +75,13 @@ export class HotFiles {
     const others = places.cache === null ? [] : await readdir(places.cache).catch(() => []);
     for (const other of others)
       if (other !== name) await rm(join(places.cache ?? "", other), { recursive: true, force: true });
-    return new HotFiles(
-      { ...options, compress: await zstandard(ZSTD_LEVEL) },
-      {
-        today: await readToday(snapshot),
-        versions: await readVersions(snapshot),
-        cache: places.cache === null ? null : join(places.cache, name),
-      },
-    );
+    return new HotFiles({
+      ...options,
+      compress: await zstandard(ZSTD_LEVEL),
+      today: await readToday(snapshot),
+      versions: await readVersions(snapshot),
+      cache: places.cache === null ? null : join(places.cache, name),
+    });
   }
 
   /** A file of all rows of a table, or of these columns. */
@@ -106,7 +101,8 @@ export class HotFiles {
     dates: readonly { date: string; rows: number | null }[],
     hasGone: (date: string) => boolean,
   ): Promise<string[]> {
-    const dir = this.#cache === null ? null : join(this.#cache, table.name);
+    const { cache, today } = this.#options;
+    const dir = cache === null ? null : join(cache, table.name);
     const names = dir === null ? [] : await readdir(dir).catch(() => []);
     const there = new Map(names.map((file) => [KEPT.exec(file)?.[1] ?? file, file]));
     const columns = await this.#columnsOf(table);
@@ -121,7 +117,7 @@ export class HotFiles {
     for (const file of there.values()) {
       const date = file.slice(0, DATE_CHARS);
       // The hours of a date that is over have become one file.
-      const isPast = file[DATE_CHARS] === "_" && date < this.#today;
+      const isPast = file[DATE_CHARS] === "_" && date < today;
       if (asked.has(date) || hasGone(date) || isPast) await rm(join(dir ?? "", file), { force: true });
     }
     return paths;
@@ -147,13 +143,14 @@ export class HotFiles {
         .digest("hex");
       return `${key}.${hash.slice(0, VERSION_CHARS)}`;
     };
-    if (date < this.#today) {
-      const version = this.#versions.get(date);
+    const { today, versions, snapshot } = this.#options;
+    if (date < today) {
+      const version = versions.get(date);
       return [{ ...one, kept: version === null ? null : keptAs(date, version, rows) }];
     }
     if (!isHot(table.name)) return [one];
     const range = { from: date, to: date, symbols: null };
-    const hours = await readHours(this.#options.snapshot, { table: table.rows, columns }, range);
+    const hours = await readHours(snapshot, { table: table.rows, columns }, range);
     return hours.map(({ from, to, rows, hash }) => ({
       ...one,
       within: { from, to },
@@ -163,7 +160,7 @@ export class HotFiles {
   }
 
   async #write({ kept, ...rows }: Part): Promise<string> {
-    const { snapshot, decimals, compress, signal, onRows } = this.#options;
+    const { snapshot, decimals, compress, signal, onRows, cache } = this.#options;
     const { name } = rows.table;
     const { from, bytes } = await writeDayFile(rows, {
       snapshot,
@@ -173,9 +170,9 @@ export class HotFiles {
       signal,
       onRows: (count) => onRows(name, count),
     });
-    if (this.#cache !== null && kept !== null) {
-      await makeDirectories(join(this.#cache, name));
-      await linked(from, join(this.#cache, name, `${kept}.${bytes}.parquet`));
+    if (cache !== null && kept !== null) {
+      await makeDirectories(join(cache, name));
+      await linked(from, join(cache, name, `${kept}.${bytes}.parquet`));
     }
     return from;
   }
@@ -187,7 +184,7 @@ export class HotFiles {
 
   /** Links a file of the cache into the statement's directory. @returns undefined when it has gone, or is not whole */
   async #taken(table: string, file: string): Promise<string | undefined> {
-    const kept = join(this.#cache ?? "", table, file);
+    const kept = join(this.#options.cache ?? "", table, file);
     const path = join(this.#place(), table, `date=${file.slice(0, DATE_CHARS)}`, `${table}.parquet`);
     await makeDirectories(dirname(path));
     await linked(kept, path);
