@@ -50,7 +50,7 @@ export class FileTally {
   remarks(): string[] {
     const { outside, foreign, passed, unreadable } = this.#counts;
     const unmatched = this.#withPattern ? this.answers - (this.#ways.get("pattern") ?? 0) : 0;
-    const namesOf = (fate: keyof typeof this.#names): string =>
+    const namesOf = (fate: "foreign" | "passed" | "unreadable"): string =>
       listed(this.#names[fate], this.#counts[fate]);
     const lines: [head: string, count: number, words: string][] = [
       ...WAYS.map((way): [string, number, string] => [
