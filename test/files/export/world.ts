@@ -1,7 +1,12 @@
 /** A small archive to export, with what makes exports go wrong: borders of days, wide numbers, absent values. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { ensurePartitions } from "../../../src/archive/schema/partitions.ts";
+import type { Manifest } from "../../../src/files/export/manifest.ts";
+import { run } from "../../cli/edges.ts";
 import { followOwnRows } from "../../support/archive.ts";
 import { freshDatabase, type TestDatabase } from "../../support/database.ts";
+import { tempDir } from "../../support/tempDir.ts";
 
 /** Two equities, one option, three exchange dates. Times are chosen so that UTC's dates are not New York's. */
 export async function exportableArchive(): Promise<TestDatabase> {
@@ -49,4 +54,16 @@ export async function exportableArchive(): Promise<TestDatabase> {
   }
   await followOwnRows(database.pool);
   return database;
+}
+
+/** Runs `export` with words behind it. Default: of this archive, into a directory that is not there yet. */
+export function exporterOf(archive: Pick<TestDatabase, "url">) {
+  return async (words: string, { out = join(tempDir(), "out"), url = archive.url } = {}) => {
+    const outcome = await run(["export", "--out", out, ...words.split(" ")], { DATABASE_URL: url });
+    return { ...outcome, out };
+  };
+}
+
+export function manifestOf(out: string): Manifest {
+  return JSON.parse(readFileSync(join(out, "manifest.json"), "utf8")) as Manifest;
 }

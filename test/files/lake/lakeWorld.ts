@@ -1,5 +1,5 @@
 /** An archive with quotes that are old, and its lake. */
-import { readFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "@jest/globals";
 import type pg from "pg";
@@ -89,3 +89,83 @@ export const refused = (said: string | RegExp): object => {
   const stderr = typeof said === "string" ? expect.stringContaining(said) : expect.stringMatching(said);
   return expect.objectContaining({ exitCode: 1, stderr: stderr as unknown }) as object;
 };
+
+export const MARCH = ["2026-03-02", "2026-03-09"];
+
+/** Quotes of March, which come after all others. */
+export async function seeMarch({ pool }: World): Promise<void> {
+  await see(
+    pool,
+    ...MARCH.map((date) => ({ at: `${date} 10:00`, bid: "1.5", ask: "1.6", last: "1.55", volume: "7" })),
+  );
+}
+
+/** Takes the lake's disk away; gives back how it is mounted again. What was written meanwhile lies beside it then. */
+export function unmount({ out }: World): () => string {
+  renameSync(out, `${out}.disk`);
+  mkdirSync(out);
+  return () => {
+    renameSync(out, `${out}.bare`);
+    renameSync(`${out}.disk`, out);
+    return `${out}.bare`;
+  };
+}
+
+/** A copy of a lake in another directory. */
+export function copyOf({ out }: World): string {
+  const copy = join(tempDir(), "copy");
+  cpSync(out, copy, { recursive: true });
+  return copy;
+}
+
+/** Takes the id out of a lake, as an earlier program wrote it. */
+export function withoutId(out: string): void {
+  const path = join(out, "lake.json");
+  const manifest = JSON.parse(readFileSync(path, "utf8")) as Record<string, unknown>;
+  delete manifest["id"];
+  writeFileSync(path, JSON.stringify(manifest));
+}
+
+/** Has the archive know of its lake what an earlier program noted. */
+export async function forgetLake({ pool }: World): Promise<void> {
+  await pool.query("delete from archive_lake");
+  await pool.query("update dropped_days set files = null");
+}
+
+/** Leaves a date's manifest in a lake and takes its quotes away, as a second lake has it. */
+export function emptyOfQuotes(out: string, date: string): void {
+  const day = dayOf(out, date);
+  writeFileSync(
+    join(out, `days/${date}.json`),
+    JSON.stringify({ ...day, tables: day.tables.filter(({ name }) => !name.endsWith("quotes")) }),
+  );
+  for (const table of ["quotes", "extended_quotes"])
+    rmSync(join(out, table, `date=${date}`), { recursive: true });
+}
+
+export async function sqlOf({ url }: World, statement: string, ...words: string[]) {
+  return run(["sql", "--csv", ...words, statement], { DATABASE_URL: url });
+}
+
+export const COUNT = "select count(*) as n from quotes";
+
+/** How many quotes `sql` sees in an archive and a lake of it. */
+export const counted = (world: World, lake = world.out) => sqlOf(world, COUNT, "--lake", lake);
+
+/** The line of `status` on the lake. */
+export async function lakeStatus({ url, out }: World, env: Record<string, string> = {}) {
+  const { stdout } = await run(["status", "--json"], {
+    ...{ DATABASE_URL: url, QUOTEKEEPER_LAKE_DIR: out, QUOTEKEEPER_DATA_DIR: tempDir(), ...env },
+  });
+  const { lines } = JSON.parse(stdout) as { lines: { subject: string; state: string; text: string }[] };
+  return lines.find(({ subject }) => subject === "lake");
+}
+
+/** How many quotes a run dropped. */
+export function quotesDropped(report: Record<string, unknown>): number {
+  return (report["dropped"] as { quotes: number }[]).reduce((sum, { quotes }) => sum + quotes, 0);
+}
+
+export async function countOf({ pool }: World, table: string): Promise<number> {
+  return (await pool.query(`select from ${table}`)).rowCount ?? 0;
+}
