@@ -11,7 +11,7 @@ import { availableParallelism, loadavg } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { Manifest } from "../../src/files/export/manifest.ts";
-import { backslashCopy, prepareText } from "../backfill/limit.ts";
+import { backslashCopy, prepareText } from "../limit.ts";
 import { runProgram } from "../backfill/program.ts";
 import { writeSample } from "../backfill/sample.ts";
 import { median } from "../ingest/report.ts";

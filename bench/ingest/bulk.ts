@@ -6,14 +6,13 @@ import type { Batch } from "../../src/archive/load/batch.ts";
 import { makeDueBars } from "../../src/archive/schema/makeBars.ts";
 import { EXTENDED_QUOTES, type PlacedUnit, QUOTES } from "../../src/archive/schema/quoteColumns.ts";
 import { extendedQuotes, quotes } from "../../src/archive/schema/schema.ts";
-import { chooseLimit, prepareText } from "./limit.ts";
+import { backslashCopy, prepareText } from "../limit.ts";
 import { batchesOf, records } from "./sample.ts";
 import type { BenchServer } from "./server.ts";
 import { type StatementTimes, watchStatements } from "./statements.ts";
 
 /** Rows a second of each round, both tables together, in the order of the rounds. */
 export type BulkFigures = {
-  limitName: string;
   rowCount: number;
   batchCount: number;
   limit: number[];
@@ -37,19 +36,22 @@ export async function benchBulk(server: BenchServer, minutes: number, rounds: nu
   const { pool } = server;
   const batches = batchesOf([...records({ symbolCount: 500, perCall: 100, minutes, fromMinute: 0 })], "bulk");
   await loadAllOf(pool, batches);
-  const rowCount = await prepareText(server);
+  await prepareText(server.url, server.dir);
+  const { rows } = await pool.query<{ n: string }>(
+    "select (select count(*) from quotes) + (select count(*) from extended_quotes) as n",
+  );
+  const rowCount = Number(rows[0]?.n);
   const digest = await digestOf(pool);
-  const limit = await chooseLimit(server);
   const sample = placedUnits(batches, DRIZZLE_UNITS);
   const figures: BulkFigures = {
-    ...{ limitName: limit.name, rowCount, batchCount: batches.length },
+    ...{ rowCount, batchCount: batches.length },
     ...{ limit: [], ours: [], withBars: [], replayed: [], drizzle: [] },
     statements: { ours: new Map(), replayed: new Map() },
   };
 
   for (let round = 0; round <= rounds; round++) {
     await emptyTables(pool);
-    const limitMs = await limit.copy();
+    const limitMs = await backslashCopy(server.url, server.dir);
     if ((await digestOf(pool)) !== digest) throw new Error("the limit stored other rows than the loader");
     await emptyTables(pool);
     figures.statements.ours = watchStatements();

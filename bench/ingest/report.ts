@@ -20,7 +20,7 @@ export function reportOf(bulk: BulkFigures, live: LiveFigures) {
   const figures = {
     machine: { processors: availableParallelism(), loadAverage: loadavg()[0] ?? NaN },
     bulk: {
-      ...{ rowCount: bulk.rowCount, batchCount: bulk.batchCount, limitName: bulk.limitName },
+      ...{ rowCount: bulk.rowCount, batchCount: bulk.batchCount },
       rowsPerSecond: {
         limit: median(bulk.limit),
         ours: median(bulk.ours),
@@ -87,7 +87,7 @@ export function printReport({ machine, bulk, live, misses }: Report): void {
   console.log(
     `\nBulk: ${count(bulk.rowCount)} rows of quotes and extended_quotes, medians of ${bulk.rounds.length} rounds`,
   );
-  line(`limit: ${bulk.limitName}`, rowsPerSecond.limit);
+  line("limit: psql \\copy of prepared text", rowsPerSecond.limit);
   line(`our loader, ${bulk.batchCount} batches`, rowsPerSecond.ours, shareOfLimit.ours);
   line("the same, and the bars of these rows", rowsPerSecond.withBars, shareOfLimit.withBars);
   line("our loader, every row there already", rowsPerSecond.replayed, shareOfLimit.replayed);

@@ -1,5 +1,4 @@
 /** Closes that nobody saw, derived from the next session's previous close. */
-import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { contentOf } from "../../support/archive.ts";
 import { handOnDatabases } from "../../support/database.ts";

@@ -6,8 +6,7 @@ import { loadBatch } from "../../../src/archive/load/loadBatch.ts";
 import { beginRun } from "../../../src/archive/refill/runs.ts";
 import { readReadPositions, positionOfRun } from "../../../src/archive/refill/runPosition.ts";
 import { NOTHING_LOADED } from "../../../src/archive/load/batch.ts";
-import { run } from "../../cli/edges.ts";
-import { backfillWorld, journal, MINUTES } from "../world.ts";
+import { backfillWorld, MINUTES } from "../world.ts";
 
 /** A backfill that has read a segment up to 100, on a connection of its own. */
 async function readTo100(pool: pg.Pool, segment: string) {

@@ -2,13 +2,11 @@
 import { cpSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, jest, test } from "@jest/globals";
-import { run } from "../../cli/edges.ts";
 import { rowsOfQuery } from "../../support/archive.ts";
 import { handOnDatabases } from "../../support/database.ts";
 import {
   ALL,
   lakeOf,
-  late,
   lateQuote,
   old,
   refused,

@@ -15,14 +15,27 @@ export async function prepareText(url: string, dir: string): Promise<void> {
   );
 }
 
-/** Copies the files in. @returns the milliseconds of the copying alone: psql measures each command itself */
-export async function backslashCopy(url: string, dir: string): Promise<number> {
-  const output = await psql(url, [
-    "\\timing on",
-    ...TABLES.map((table) => `\\copy ${table} from '${join(dir, table)}.txt'`),
-  ]);
+/** Copies the files in. @returns the milliseconds of the copying alone */
+export function backslashCopy(url: string, dir: string): Promise<number> {
+  return copyMs(
+    url,
+    TABLES.map((table) => `${table} from '${join(dir, table)}.txt'`),
+  );
+}
+
+/**
+ * Runs `\\copy` commands, behind others.
+ *
+ * @returns the milliseconds of the copying alone: psql measures each command itself, and its own start does not count
+ */
+export async function copyMs(
+  url: string,
+  copies: readonly string[],
+  before: readonly string[] = [],
+): Promise<number> {
+  const output = await psql(url, [...before, "\\timing on", ...copies.map((copy) => `\\copy ${copy}`)]);
   const times = [...output.matchAll(/^Time: ([\d.]+) ms/gm)].map(([, ms]) => Number(ms));
-  if (times.length !== TABLES.length) throw new Error(`psql did not copy: ${output}`);
+  if (times.length !== copies.length) throw new Error(`psql did not copy: ${output}`);
   return times.reduce((sum, ms) => sum + ms, 0);
 }
 
