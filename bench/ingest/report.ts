@@ -26,13 +26,11 @@ export function reportOf(bulk: BulkFigures, live: LiveFigures) {
         ours: median(bulk.ours),
         withBars: median(bulk.withBars),
         replayed: median(bulk.replayed),
-        drizzle: median(bulk.drizzle),
       },
       shareOfLimit: {
         ours: share(bulk.ours),
         withBars: share(bulk.withBars),
         replayed: share(bulk.replayed),
-        drizzle: share(bulk.drizzle),
       },
       rounds: bulk.limit.map((limit, round) => ({
         ...{ limit, ours: bulk.ours[round], replayed: bulk.replayed[round] },
@@ -91,7 +89,6 @@ export function printReport({ machine, bulk, live, misses }: Report): void {
   line(`our loader, ${bulk.batchCount} batches`, rowsPerSecond.ours, shareOfLimit.ours);
   line("the same, and the bars of these rows", rowsPerSecond.withBars, shareOfLimit.withBars);
   line("our loader, every row there already", rowsPerSecond.replayed, shareOfLimit.replayed);
-  line("Drizzle values(), a sample", rowsPerSecond.drizzle, shareOfLimit.drizzle);
   for (const [name, times] of Object.entries(bulk.statements)) {
     console.log(
       `\nThe server's time, ${name === "ours" ? "new rows" : "rows that are there"}, of one round:`,
