@@ -15,39 +15,18 @@ export async function linesBefore(
 ): Promise<number | null> {
   if (comment !== undefined || /\.parquet$/iu.test(file)) return null;
   const input = (await openFile(file)).createReadStream();
-  const lines = new Lines();
+  let [isQuoted, isBlank] = [false, true];
   try {
-    for await (const bytes of unpacked(file, input)) if (!lines.areRows(bytes)) return null;
+    for await (const bytes of unpacked(file, input))
+      for (const byte of bytes) {
+        if (byte === QUOTE) isQuoted = !isQuoted;
+        if (byte === NEWLINE && (isQuoted || isBlank)) return null;
+        isBlank = byte === NEWLINE || (byte === RETURN && isBlank);
+      }
   } catch {
     return null;
   } finally {
     input.destroy();
   }
   return skip + (header ? 1 : 0);
-}
-
-/** Whether each line so far was a row. */
-class Lines {
-  #isQuoted = false;
-  #isBlank = true;
-
-  areRows(bytes: Buffer): boolean {
-    const isPlain = !this.#isQuoted && !bytes.includes(QUOTE);
-    if (isPlain) return this.#ofPlain(bytes);
-    for (const byte of bytes) {
-      if (byte === QUOTE) this.#isQuoted = !this.#isQuoted;
-      if (byte === NEWLINE && (this.#isQuoted || this.#isBlank)) return false;
-      this.#isBlank = byte === NEWLINE || (byte === RETURN && this.#isBlank);
-    }
-    return true;
-  }
-
-  #ofPlain(bytes: Buffer): boolean {
-    if (this.#isBlank && (bytes[0] === NEWLINE || (bytes[0] === RETURN && bytes[1] === NEWLINE)))
-      return false;
-    if (bytes.includes("\n\n") || bytes.includes("\n\r\n")) return false;
-    const last = bytes.at(-1);
-    this.#isBlank = last === NEWLINE || (last === RETURN && bytes.at(-2) === NEWLINE);
-    return true;
-  }
 }
