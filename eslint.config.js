@@ -62,7 +62,7 @@ const KNOW_THE_PROCESS = [
   "src/collector/beside/lock.ts",
   "src/ground/edges.ts",
   "src/schedule/exampleJobs.ts",
-  "src/lake/sql/duckChild.ts",
+  "src/files/sql/duckChild.ts",
 ];
 
 /** Files of services that read numbers which no column holds: the time of a signature, the counts of a limit; or the number of a character. */
@@ -81,7 +81,6 @@ const OWN_ERROR_CLASSES = [
   "src/archive/connect/databaseError.ts",
   "src/archive/export/hotRows.ts",
   "src/archive/load/loader.ts",
-  "src/export/parquetFile.ts",
   "src/journal/segmentWriter.ts",
   "src/ground/plainFiles.ts",
   "src/read/exportRows.ts",
@@ -144,9 +143,7 @@ const MAY_IMPORT = {
   schedule: ["config", "market", "quotes", "journal", "services", "accounts"],
   collect: ["market", "quotes", "journal", "services", "accounts", "schedule"],
   archive: ["config", "market", "quotes", "journal", "read", "accounts"],
-  export: ["journal", "archive"],
-  lake: ["market", "journal", "archive", "export"],
-  files: ["market", "archive", "lake"],
+  files: ["market", "journal", "archive"],
   serve: ["config", "market", "quotes", "journal", "services", "read", "archive"],
   web: ["market", "quotes", "journal", "read", "archive"],
   backfill: [
@@ -160,7 +157,7 @@ const MAY_IMPORT = {
     "schedule",
     "collect",
     "archive",
-    "export",
+    "files",
   ],
   status: [
     "config",
@@ -172,7 +169,7 @@ const MAY_IMPORT = {
     "schedule",
     "collect",
     "archive",
-    "lake",
+    "files",
     "serve",
   ],
   ledger: ["journal", "schedule", "collect", "archive"],
@@ -186,7 +183,6 @@ const MAY_IMPORT = {
     "schedule",
     "collect",
     "archive",
-    "lake",
     "serve",
     "web",
     "status",

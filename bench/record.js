@@ -1,7 +1,7 @@
 /**
  * Keeps the figures of a bench: `npm run bench:NAME -- --record` writes what the bench prints into `bench/NAME/RESULTS.md`, below
  * the machine, the versions and the date. Each command line has a section there, and a run replaces its own section alone.
- * `node --import ./bench/record.js` loads this file before the bench; the bench never sees `--record`.
+ * `bench/run.js` loads this file before the bench; the bench never sees `--record`.
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism, cpus, loadavg, totalmem } from "node:os";

@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
 
 /** The program, and the threads and the process that it starts. */
-const PROGRAM = ["cli/main", "archive/load/readThread", "collector/page/planThread", "lake/sql/duckChild"];
+const PROGRAM = ["cli/main", "archive/load/readThread", "collector/page/planThread", "files/sql/duckChild"];
 
 /** What libraries load and the program never calls: Node would keep its text, and what it makes when it is loaded. */
 const NEVER_CALLED = [

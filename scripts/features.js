@@ -38,13 +38,13 @@ const FEATURES = [
   ["journal", /^journal\/|^cli\/journal/],
   [
     "lake",
-    /^lake\/(?!sql\/)|^archive\/export\/(lake|hot)|^archive\/schema\/lateDays|^cli\/lake|^status\/lakeJob/,
+    /^files\/lake\/|^archive\/export\/(lake|hot)|^archive\/schema\/lateDays|^cli\/lake|^status\/lakeJob/,
   ],
-  ["sql", /^lake\/sql\/|^cli\/sql|^archive\/export\/duck/],
-  ["export", /^export\/|^archive\/export\/|^cli\/export/],
+  ["sql", /^files\/sql\/|^cli\/sql|^archive\/export\/duck/],
+  ["export", /^files\/(export|tables)\/|^archive\/export\/|^cli\/export/],
   [
     "files of vendors",
-    /^files\/|^backfill\/csv\/|^read\/(cell|formula|plain|splitRows)|^cli\/backfill\/(csv|map)|^archive\/refill\/yaml/,
+    /^files\/maps\/|^backfill\/csv\/|^read\/(cell|formula|plain|splitRows)|^cli\/backfill\/(csv|map)|^archive\/refill\/yaml/,
   ],
   [
     "saved answers, exports, gaps",

@@ -44,20 +44,16 @@ function filesIn(root, folder, endings = /./) {
 }
 
 function linesOf(root, files) {
-  return files.reduce((sum, file) => sum + countLines(readFileSync(join(root, file))), 0);
+  return files.reduce((sum, file) => sum + countLines(readFileSync(join(root, file), "utf8")), 0);
 }
 
-function countLines(bytes) {
-  let lines = 0;
-  for (let at = bytes.indexOf(10); at !== -1; at = bytes.indexOf(10, at + 1)) lines += 1;
-  return lines;
-}
+const countLines = (text) => text.split("\n").length - 1;
 
 /** What the measures need of one file of TypeScript. */
 function readSource(root, file) {
   const text = readFileSync(join(root, file), "utf8");
   const tree = ts.createSourceFile(file, text, ts.ScriptTarget.Latest);
-  const found = { file, lines: countLines(Buffer.from(text)), uses: [], titles: [], spreads: [] };
+  const found = { file, lines: countLines(text), uses: [], titles: [], spreads: [] };
   const resolve = (path) => join(dirname(file), path);
 
   const visit = (node, inDescribe) => {
@@ -207,10 +203,8 @@ function floorsOf(graph) {
   return Math.max(0, ...[...circle.values()].map(heightOf));
 }
 
-/** @returns what stands directly in `src/archive/`: a folder, or a file beside the folders */
-function roomOfArchive(file) {
-  return /^src\/archive\/([^/]+)/.exec(file)?.[1] ?? null;
-}
+/** What stands directly in `src/archive/`: a folder, or a file beside the folders. */
+const roomOfArchive = (file) => /^src\/archive\/([^/]+)/.exec(file)?.[1] ?? null;
 
 const count = (number) => number.toLocaleString("en-US");
 
@@ -226,16 +220,13 @@ function measure(root) {
   const exported = sources.flatMap(({ exports }) => exports);
   const files = graphOf(sources, (file) => file);
   const long = sources.filter(({ lines }) => lines > LONG);
+  const sqlFiles = filesIn(root, "migrations", /\.sql$/);
   const testsAlone = usedByTestsAlone({ sources, tests, ...outside });
   const spreads = sources.flatMap(({ file, spreads }) => spreads.map((line) => `${file}:${line}`));
   const secondIdeas = sources.filter(({ secondIdeas }) => secondIdeas > 0);
   return [
     ["lines of src/ (ts, tsx, css)", count(linesOf(root, filesIn(root, "src", /\.(?:tsx?|css)$/))), "64,000"],
-    [
-      "lines of migrations and SQL in force",
-      count(linesOf(root, filesIn(root, "migrations", /\.sql$/))),
-      "1,500",
-    ],
+    ["lines of migrations and SQL in force", count(linesOf(root, sqlFiles)), "1,500"],
     ["lines of test/ (all files)", count(linesOf(root, filesIn(root, "test"))), "66,000"],
     [
       `files of src/ over ${LONG} lines`,

@@ -1,7 +1,7 @@
 /** A plain table with the rows of a database: a line a quote, in the order in which they were observed. */
 import { join } from "node:path";
 import { EXTENDED_FIELDS, PRICE_FIELDS } from "../../src/quotes/fields.ts";
-import { psql } from "./limit.ts";
+import { psql } from "../limit.ts";
 
 /** Writes it. @returns its path */
 export async function writeCsv(url: string, dir: string): Promise<string> {

@@ -17,7 +17,7 @@ import { median } from "../ingest/report.ts";
 import { openBenchServer } from "../ingest/server.ts";
 import { chainAnswer, CONTRACTS } from "./chainSample.ts";
 import { writeCsv } from "./csvFile.ts";
-import { backslashCopy, digest, prepareText } from "./limit.ts";
+import { backslashCopy, digest, prepareText } from "../limit.ts";
 import { type Ran, runProgram } from "./program.ts";
 import { writeSample } from "./sample.ts";
 import { timeStages } from "./stages.ts";

@@ -1,19 +1,16 @@
-/** Bulk loading: the limit, our loader and Drizzle in turn, on the same server, the same rows, in emptied tables. */
-import { drizzle } from "drizzle-orm/node-postgres";
+/** Bulk loading: the limit and our loader in turn, on the same server, the same rows, in emptied tables. */
 import type pg from "pg";
 import { createMemory, loadBatch } from "../../src/archive/load/loadBatch.ts";
 import type { Batch } from "../../src/archive/load/batch.ts";
 import { makeDueBars } from "../../src/archive/schema/makeBars.ts";
-import { EXTENDED_QUOTES, type PlacedUnit, QUOTES } from "../../src/archive/schema/quoteColumns.ts";
-import { extendedQuotes, quotes } from "../../src/archive/schema/schema.ts";
-import { chooseLimit, prepareText } from "./limit.ts";
+import { EXTENDED_QUOTES, QUOTES } from "../../src/archive/schema/quoteColumns.ts";
+import { backslashCopy, prepareText } from "../limit.ts";
 import { batchesOf, records } from "./sample.ts";
 import type { BenchServer } from "./server.ts";
 import { type StatementTimes, watchStatements } from "./statements.ts";
 
 /** Rows a second of each round, both tables together, in the order of the rounds. */
 export type BulkFigures = {
-  limitName: string;
   rowCount: number;
   batchCount: number;
   limit: number[];
@@ -22,34 +19,30 @@ export type BulkFigures = {
   withBars: number[];
   /** The same batches again, their positions forgotten: every row is there already. */
   replayed: number[];
-  drizzle: number[];
   /** Milliseconds of the server by what statements were for, a round's; new rows and repeated ones. */
   statements: { ours: StatementTimes; replayed: StatementTimes };
 };
-
-/** Of the sample's units, how many Drizzle inserts; its figure is scaled. */
-const DRIZZLE_UNITS = 4_000;
-/** Most rows of one of its statements: `extended_quotes` has 19 columns, a statement takes 65,535 values. */
-const DRIZZLE_ROWS = 1_000;
 
 /** Runs `rounds` rounds and one before them that does not count. */
 export async function benchBulk(server: BenchServer, minutes: number, rounds: number): Promise<BulkFigures> {
   const { pool } = server;
   const batches = batchesOf([...records({ symbolCount: 500, perCall: 100, minutes, fromMinute: 0 })], "bulk");
   await loadAllOf(pool, batches);
-  const rowCount = await prepareText(server);
+  await prepareText(server.url, server.dir);
+  const { rows } = await pool.query<{ n: string }>(
+    "select (select count(*) from quotes) + (select count(*) from extended_quotes) as n",
+  );
+  const rowCount = Number(rows[0]?.n);
   const digest = await digestOf(pool);
-  const limit = await chooseLimit(server);
-  const sample = placedUnits(batches, DRIZZLE_UNITS);
   const figures: BulkFigures = {
-    ...{ limitName: limit.name, rowCount, batchCount: batches.length },
-    ...{ limit: [], ours: [], withBars: [], replayed: [], drizzle: [] },
+    ...{ rowCount, batchCount: batches.length },
+    ...{ limit: [], ours: [], withBars: [], replayed: [] },
     statements: { ours: new Map(), replayed: new Map() },
   };
 
   for (let round = 0; round <= rounds; round++) {
     await emptyTables(pool);
-    const limitMs = await limit.copy();
+    const limitMs = await backslashCopy(server.url, server.dir);
     if ((await digestOf(pool)) !== digest) throw new Error("the limit stored other rows than the loader");
     await emptyTables(pool);
     figures.statements.ours = watchStatements();
@@ -60,14 +53,11 @@ export async function benchBulk(server: BenchServer, minutes: number, rounds: nu
     const replayedMs = await timed(() => loadAllOf(pool, batches));
     watchStatements();
     if ((await digestOf(pool)) !== digest) throw new Error("a replay changed the rows");
-    await emptyTables(pool);
-    const drizzleMs = await timed(() => insertWithDrizzle(pool, sample));
     if (round === 0) continue;
     figures.limit.push((1_000 * rowCount) / limitMs);
     figures.ours.push((1_000 * rowCount) / oursMs);
     figures.withBars.push((1_000 * rowCount) / (oursMs + barsMs));
     figures.replayed.push((1_000 * rowCount) / replayedMs);
-    figures.drizzle.push((1_000 * 2 * sample.length) / drizzleMs);
   }
   await emptyTables(pool);
   await loadAllOf(pool, batches);
@@ -77,40 +67,6 @@ export async function benchBulk(server: BenchServer, minutes: number, rounds: nu
 async function loadAllOf(pool: pg.Pool, batches: readonly Batch[]): Promise<void> {
   const memory = createMemory();
   for (const batch of batches) await loadBatch(pool, batch, { memory });
-}
-
-async function insertWithDrizzle(pool: pg.Pool, units: readonly PlacedUnit[]): Promise<void> {
-  const db = drizzle(pool);
-  for (let from = 0; from < units.length; from += DRIZZLE_ROWS) {
-    const some = units.slice(from, from + DRIZZLE_ROWS);
-    const key = ({ unit, instrumentId, sourceId }: PlacedUnit) => ({
-      ...{ observedAt: unit.observedAt, instrumentId, sourceId },
-    });
-    await db.transaction(async (tx) => {
-      await tx
-        .insert(quotes)
-        .values(some.map((one) => ({ ...key(one), ...one.unit.quote, delayed: one.unit.delayed })))
-        .onConflictDoNothing();
-      await tx
-        .insert(extendedQuotes)
-        .values(some.map((one) => ({ ...key(one), ...one.unit.quote.extended })))
-        .onConflictDoNothing();
-    });
-  }
-}
-
-/** The first units, with numbers of their own: Drizzle is not asked to look them up. */
-function placedUnits(batches: readonly Batch[], count: number): PlacedUnit[] {
-  const numbers = new Map<string, number>();
-  return batches
-    .flatMap(({ answers }) => answers.flatMap(({ units }) => units))
-    .slice(0, count)
-    .map((unit) => {
-      const { symbol } = unit.instrument;
-      const instrumentId = numbers.get(symbol) ?? numbers.size + 1;
-      numbers.set(symbol, instrumentId);
-      return { unit, instrumentId, sourceId: 2 };
-    });
 }
 
 /** Empties every table that loading fills, but for the directory of instruments, which the limit needs as well. */

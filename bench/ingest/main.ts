@@ -2,7 +2,7 @@
  * npm run bench:ingest -- [--json] [--minutes N] [--rounds N] [--answers N] [--chains]
  *
  * Measures, in one run on one embedded server, how fast the archive is filled: in bulk beside COPY of prepared text
- * (the limit) and beside Drizzle, and live, one answer at a time. Exits 1 when a bound is missed (report.ts).
+ * (the limit), and live, one answer at a time. Exits 1 when a bound is missed (report.ts).
  * `--minutes` is the size of the bulk sample: polls of 500 equities a minute. `--chains`: the live answers are whole chains.
  */
 import { parseArgs } from "node:util";

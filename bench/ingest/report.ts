@@ -20,19 +20,17 @@ export function reportOf(bulk: BulkFigures, live: LiveFigures) {
   const figures = {
     machine: { processors: availableParallelism(), loadAverage: loadavg()[0] ?? NaN },
     bulk: {
-      ...{ rowCount: bulk.rowCount, batchCount: bulk.batchCount, limitName: bulk.limitName },
+      ...{ rowCount: bulk.rowCount, batchCount: bulk.batchCount },
       rowsPerSecond: {
         limit: median(bulk.limit),
         ours: median(bulk.ours),
         withBars: median(bulk.withBars),
         replayed: median(bulk.replayed),
-        drizzle: median(bulk.drizzle),
       },
       shareOfLimit: {
         ours: share(bulk.ours),
         withBars: share(bulk.withBars),
         replayed: share(bulk.replayed),
-        drizzle: share(bulk.drizzle),
       },
       rounds: bulk.limit.map((limit, round) => ({
         ...{ limit, ours: bulk.ours[round], replayed: bulk.replayed[round] },
@@ -87,11 +85,10 @@ export function printReport({ machine, bulk, live, misses }: Report): void {
   console.log(
     `\nBulk: ${count(bulk.rowCount)} rows of quotes and extended_quotes, medians of ${bulk.rounds.length} rounds`,
   );
-  line(`limit: ${bulk.limitName}`, rowsPerSecond.limit);
+  line("limit: psql \\copy of prepared text", rowsPerSecond.limit);
   line(`our loader, ${bulk.batchCount} batches`, rowsPerSecond.ours, shareOfLimit.ours);
   line("the same, and the bars of these rows", rowsPerSecond.withBars, shareOfLimit.withBars);
   line("our loader, every row there already", rowsPerSecond.replayed, shareOfLimit.replayed);
-  line("Drizzle values(), a sample", rowsPerSecond.drizzle, shareOfLimit.drizzle);
   for (const [name, times] of Object.entries(bulk.statements)) {
     console.log(
       `\nThe server's time, ${name === "ours" ? "new rows" : "rows that are there"}, of one round:`,

@@ -1,9 +1,7 @@
 /** A server and a migrated database for one run of a bench, gone afterwards. */
 import { rmSync } from "node:fs";
-import { join } from "node:path";
 import type pg from "pg";
 import { createPool } from "../../src/archive/connect/connect.ts";
-import { readHistory } from "../../src/archive/schema/history.ts";
 import { migrate } from "../../src/archive/schema/migrations.ts";
 import { systemClock, instantFromDate } from "../../src/ground/clock.ts";
 import { makeServerDir, openOwnServer } from "../../test/support/postgres/server.ts";
@@ -32,10 +30,7 @@ export async function openBenchServer(): Promise<BenchServer> {
     rmSync(dir, { recursive: true, force: true });
   };
   try {
-    // npm runs scripts in the project's directory; the compiled files lie elsewhere than the program's.
-    await migrate(pool, instantFromDate(systemClock.now()), {
-      files: await readHistory(join(process.cwd(), "migrations")),
-    });
+    await migrate(pool, instantFromDate(systemClock.now()));
     return { pool, url: server.url, dir, close };
   } catch (error) {
     await close();

@@ -17,7 +17,7 @@ import { parseArgs } from "node:util";
 import { DuckDBInstance } from "@duckdb/node-api";
 import type pg from "pg";
 import { createPool } from "../../src/archive/connect/connect.ts";
-import { psql } from "../backfill/limit.ts";
+import { copyMs } from "../limit.ts";
 import { runProgram } from "../backfill/program.ts";
 import { seeded } from "../governor/random.ts";
 import { median } from "../ingest/report.ts";
@@ -181,20 +181,15 @@ async function copyRate(): Promise<number> {
     file: join(server.dir, `${table}.txt`),
   }));
   const newest = "order by observed_at desc, instrument_id, source_id";
-  const output = await psql(server.url, [
-    ...both.map(
-      ({ table, file }) => `\\copy (select * from ${table} ${newest} limit ${COPIED_QUOTES}) to '${file}'`,
-    ),
-    ...both
-      .map(({ table }) => `create temp table copied_${table} (like ${table} including all)`)
-      .map((sql) => `${sql};`),
-    "\\timing on",
-    ...both.map(({ table, file }) => `\\copy copied_${table} from '${file}'`),
-  ]);
-  const times = [...output.matchAll(/^Time: ([\d.]+) ms/gm)].map(([, ms]) => Number(ms));
-  if (times.length !== both.length) throw new Error(`psql did not copy: ${output}`);
-  const quotes = Math.min(COPIED_QUOTES, sessions.length * SESSION_QUOTES);
-  return quotes / (times.reduce((sum, ms) => sum + ms, 0) / 1_000);
+  const ms = await copyMs(
+    server.url,
+    both.map(({ table, file }) => `copied_${table} from '${file}'`),
+    both.flatMap(({ table, file }) => [
+      `\\copy (select * from ${table} ${newest} limit ${COPIED_QUOTES}) to '${file}'`,
+      `create temp table copied_${table} (like ${table} including all);`,
+    ]),
+  );
+  return Math.min(COPIED_QUOTES, sessions.length * SESSION_QUOTES) / (ms / 1_000);
 }
 
 /** Of every number of every row of some dates: zeros behind the last digit are not in a Parquet file. */

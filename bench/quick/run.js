@@ -17,7 +17,7 @@ const LEAST_PART = 0.5;
 /** Small runs, and what is taken of their figures: the higher the better. */
 const RUNS = [
   {
-    script: ["bench/ingest/run.js", "--minutes", "24", "--rounds", "1", "--answers", "10"],
+    script: ["bench/run.js", "ingest", "--minutes", "24", "--rounds", "1", "--answers", "10"],
     sharesOf: ({ bulk, live }) => ({
       "loader, new rows, of \\copy": bulk.shareOfLimit.ours,
       "loader, rows that are there, of \\copy": bulk.shareOfLimit.replayed,
@@ -26,15 +26,15 @@ const RUNS = [
     }),
   },
   {
-    script: ["bench/backfill/run.js", "--quotes", "40000", "--rounds", "1"],
+    script: ["bench/run.js", "backfill", "--quotes", "40000", "--rounds", "1"],
     sharesOf: ({ share, csv }) => ({ "replay, of \\copy": share, "CSV import, of \\copy": csv.share }),
   },
   {
-    script: ["bench/export/run.js", "--quotes", "50000", "--rounds", "1"],
+    script: ["bench/run.js", "export", "--quotes", "50000", "--rounds", "1"],
     sharesOf: ({ share }) => ({ "export to Parquet, of \\copy": share }),
   },
   {
-    script: ["bench/start/run.js", "--rounds", "1"],
+    script: ["bench/run.js", "start", "--rounds", "1"],
     sharesOf: ({ figures }) => {
       const msOf = (name) => figures.find((one) => one.name === name).ms;
       return Object.fromEntries(

@@ -1,5 +1,5 @@
 -- What statements of `quotekeeper sql` and the views beside this file are made of, in DuckDB's words. The tables of the schema `parts`
--- have the rows of files (src/lake/sql/fillTables.ts).
+-- have the rows of files (src/files/sql/fillTables.ts).
 
 -- What a format's letters mean in strftime; the longer ones first.
 create macro to_char(value, format) as strftime(value,
@@ -112,7 +112,7 @@ create macro bars_of(quotes, extended, seconds) as table
   )
   select *, case when shown < before then shown else shown - before end as volume from shown;
 
--- Bars of contracts of which the lake's files of a date have none (src/lake/lakeTables.ts says why). A quotient has the digits that
+-- Bars of contracts of which the lake's files of a date have none (src/files/lake/lakeTables.ts says why). A quotient has the digits that
 -- PostgreSQL's has.
 create macro bars_left_out(quotes, extended, bars, seconds) as table
   select *,

@@ -22,6 +22,16 @@ export const INK = "#1f2328";
 export const GREY = "#6e7781";
 export const PALE = "#d0d7de";
 
+export const text = (value: unknown): string => (value === null ? "" : String(value));
+export const number = (value: unknown): number | null => (value === null ? null : Number(value));
+
+/** The values of a column, each once, in their order. */
+export function valuesOf(rows: readonly Row[], column: string): string[] {
+  return [...new Set(rows.map((row) => text(row[column])))];
+}
+
+export const colourOf = (place: number): string => COLOURS[place % COLOURS.length] ?? INK;
+
 const SIZE = { width: 820, height: 440 };
 
 const AXIS_NAME = { nameTextStyle: { color: INK, fontSize: 12 }, nameLocation: "middle" } as const;

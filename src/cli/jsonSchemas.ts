@@ -15,7 +15,7 @@ import {
   journalRepairJson,
   journalVerifyJson,
 } from "../journal/journalReports.ts";
-import { lakeJson, lakeRestoreJson, lakeVerifyJson } from "../lake/lakeReports.ts";
+import { lakeJson, lakeRestoreJson, lakeVerifyJson } from "../files/lake/lakeReports.ts";
 import { migrateJson } from "./migrate.ts";
 import { planJson } from "./plan.ts";
 import { pollJson } from "./pollReport.ts";

@@ -4,12 +4,12 @@ import { HOT_DAYS } from "../config/environment.ts";
 import { readKnownLake } from "../archive/export/lakeRows.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../ground/errors.ts";
-import { dropHot } from "../lake/dropHot.ts";
-import { LakeFiles } from "../lake/lakeFiles.ts";
-import { restoreLake } from "../lake/restoreLake.ts";
-import { verifyLake } from "../lake/verifyLake.ts";
-import { withLake, someOf } from "../lake/whichLake.ts";
-import { writeLake } from "../lake/writeLake.ts";
+import { dropHot } from "../files/lake/dropHot.ts";
+import { LakeFiles } from "../files/lake/lakeFiles.ts";
+import { restoreLake } from "../files/lake/restoreLake.ts";
+import { verifyLake } from "../files/lake/verifyLake.ts";
+import { withLake, someOf } from "../files/lake/whichLake.ts";
+import { writeLake } from "../files/lake/writeLake.ts";
 import { noteLake } from "../status/lakeJob.ts";
 import { archiveExists, withSchema } from "../archive/openArchive.ts";
 import { type Edges, endingAtInterrupt } from "../ground/edges.ts";
@@ -21,7 +21,7 @@ import {
   lakeJson,
   lakeRestoreJson,
   lakeVerifyJson,
-} from "../lake/lakeReports.ts";
+} from "../files/lake/lakeReports.ts";
 import type { AddCommand } from "./command.ts";
 import { oneLine, say } from "./terminal/harmless.ts";
 import { printJson } from "./terminal/printJson.ts";

@@ -1,7 +1,7 @@
 /** Shows the answer to a statement as a table, JSON or CSV, some rows at a time. */
 import { z } from "zod";
-import type { SqlAnswer } from "../lake/sql/askSql.ts";
-import { textOf } from "../lake/sql/values.ts";
+import type { SqlAnswer } from "../files/sql/askSql.ts";
+import { textOf } from "../files/sql/values.ts";
 import { harmless } from "../read/formula.ts";
 import type { Edges } from "../ground/edges.ts";
 import { count } from "../ground/jsonWords.ts";

@@ -3,7 +3,7 @@ import { constants } from "node:fs";
 import { access, mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { HotPlaces } from "../lake/sql/hotFiles.ts";
+import type { HotPlaces } from "../files/sql/hotFiles.ts";
 import { makeDirectories } from "../journal/makeDirectories.ts";
 import { isGone, PROCESSES } from "../ground/processes.ts";
 

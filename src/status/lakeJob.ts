@@ -9,7 +9,7 @@ import type { Log } from "../ground/log.ts";
 import { parsedJson } from "../ground/outsideText.ts";
 import { keepJson, readJson } from "../ground/plainFiles.ts";
 import { runItself } from "../ground/processes.ts";
-import type { LakeSight } from "../lake/whichLake.ts";
+import type { LakeSight } from "../files/lake/whichLake.ts";
 import { inNewYork } from "../market/durations.ts";
 import type { Line } from "./statusJson.ts";
 

@@ -24,7 +24,7 @@ import type { Config } from "../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../ground/errors.ts";
 import { counted } from "../ground/figures.ts";
 import type { LedgerSource } from "../journal/ledger.ts";
-import { type LakeSight, lookAtLake } from "../lake/whichLake.ts";
+import { type LakeSight, lookAtLake } from "../files/lake/whichLake.ts";
 import type { CalendarOverride } from "../market/calendar/overrides.ts";
 import { type Calendar, createCalendar } from "../market/calendar/tradingCalendar.ts";
 import type { Job } from "../schedule/readJobs.ts";

@@ -7,7 +7,7 @@ import type { Config } from "../config/loadEnvironment.ts";
 import { describeProblem } from "../config/yamlFile.ts";
 import { QuotekeeperError } from "../ground/errors.ts";
 import type { Lag } from "../journal/lag.ts";
-import { type LakeSight, lookAtLake } from "../lake/whichLake.ts";
+import { type LakeSight, lookAtLake } from "../files/lake/whichLake.ts";
 import { alwaysOpen, createCalendar } from "../market/calendar/tradingCalendar.ts";
 import { noJobs, readJobs } from "../schedule/readJobs.ts";
 import { readSeenHere } from "../schedule/clockFile.ts";

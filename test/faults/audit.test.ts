@@ -8,7 +8,7 @@ import { answerXml, equityXml } from "../support/xml.ts";
 import { Auditor } from "./kit/audit.ts";
 import { auditFleet } from "./kit/fleetAudit.ts";
 import { auditLedger } from "./kit/ledgerAudit.ts";
-import { staleCalls } from "./scenarios/fleet.ts";
+import { staleCalls } from "./scenarios/concludeFleet.ts";
 
 handOnDatabases();
 

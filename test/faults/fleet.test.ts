@@ -6,7 +6,8 @@ import { FLEET_LOAD, FLEET_RULES } from "./kit/demands.ts";
 import type { Load } from "./kit/jobs.ts";
 import { startSharedService } from "./kit/sharedService.ts";
 import { openWorldOn, type World } from "./kit/world.ts";
-import { type FaultName, shareFleet } from "./scenarios/fleet.ts";
+import { shareFleet } from "./scenarios/fleet.ts";
+import type { FaultName } from "./scenarios/fleetFaults.ts";
 import { sharedKeys, sharedSecrets } from "./scenarios/sharedAccounts.ts";
 
 // Three collectors run through seven faults.

@@ -8,7 +8,10 @@ import base from "../../jest.config.js";
 const { globalSetup, globalTeardown, ...rest } = base;
 
 const withDatabase = process.env.MUTANTS_DATABASE
-  ? { setup: { globalSetup, globalTeardown }, tests: ["ledger/settler", "lake/sqlCache", "lake/sqlBorder"] }
+  ? {
+      setup: { globalSetup, globalTeardown },
+      tests: ["ledger/settler", "files/lake/sqlCache", "files/lake/sqlBorder"],
+    }
   : { setup: {}, tests: [] };
 
 export default {

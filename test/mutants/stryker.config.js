@@ -17,7 +17,7 @@ export default {
     "src/web/api/{events,rememberAnswers}.ts",
     // Each of their mutants takes as long as a database and its tests.
     ...(process.env.MUTANTS_DATABASE
-      ? ["src/ledger/settler.ts", "src/lake/sql/{fillTables,hotFiles}.ts"]
+      ? ["src/ledger/settler.ts", "src/files/sql/{fillTables,hotFiles}.ts"]
       : []),
   ],
   // The wording of messages is held by no test on purpose; what a text decides (a phase, a form) is a type.

@@ -16,7 +16,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { runProgram } from "../../src/cli/program.ts";
 import { loadConfig } from "../../src/config/loadEnvironment.ts";
-import { openStage } from "../../src/export/stage.ts";
+import { openStage } from "../../src/files/export/stage.ts";
 import { PROCESSES } from "../../src/ground/processes.ts";
 import { answer, open } from "../journal/world.ts";
 import { capturedEdges, run } from "../cli/edges.ts";

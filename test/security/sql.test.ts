@@ -6,12 +6,12 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, jest, test } from "@jest/globals";
-import { lookAtLake } from "../../src/lake/whichLake.ts";
-import { askSql } from "../../src/lake/sql/askSql.ts";
-import { type Duck, ownDuck, rowsOf } from "../../src/lake/sql/duckdb.ts";
-import { startDuck } from "../../src/lake/sql/duckProcess.ts";
+import { lookAtLake } from "../../src/files/lake/whichLake.ts";
+import { askSql } from "../../src/files/sql/askSql.ts";
+import { type Duck, ownDuck, rowsOf } from "../../src/files/sql/duckdb.ts";
+import { startDuck } from "../../src/files/sql/duckProcess.ts";
 import { run } from "../cli/edges.ts";
-import { late, old } from "../lake/lakeWorld.ts";
+import { late, old } from "../files/lake/lakeWorld.ts";
 import { compileProgram } from "../support/compileProgram.ts";
 import { see } from "../support/observations.ts";
 import { tempDir } from "../support/tempDir.ts";
@@ -28,7 +28,7 @@ const FOLDED = "select levenshtein(repeat('a', 300000), repeat('b', 300000))";
 const world = await old();
 await world.lake();
 const program = compileProgram(tempDir());
-const file = pathToFileURL(join(dirname(dirname(program)), "dist/lake/sql/duckChild.js"));
+const file = pathToFileURL(join(dirname(dirname(program)), "dist/files/sql/duckChild.js"));
 
 /** Asks neither a lake nor a database. */
 function ask(
@@ -104,7 +104,7 @@ test("DuckDB touches no file and takes no setting from before it parses a statem
   const attempt = async (statement: string): Promise<void> => {
     await rowsOf(own, statement).then(
       () => said.push("done"),
-      (error: Error) => said.push(error.message.split(":")[0]),
+      (error: Error) => said.push(error.message.split(": ")[1]),
     );
   };
   // Tries it whenever the statement is handed over: to be parsed, planned and answered.

@@ -2,7 +2,7 @@
 import { mkdirSync, readdirSync, renameSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
-import { lookAtLake } from "../../src/lake/whichLake.ts";
+import { lookAtLake } from "../../src/files/lake/whichLake.ts";
 import { keepLake, lakeLine, readLakeState } from "../../src/status/lakeJob.ts";
 import { run } from "../cli/edges.ts";
 import { freshDatabase } from "../support/database.ts";

@@ -68,8 +68,13 @@ export function patientClock(): { clock: Clock; passWaits: () => void } {
         ? systemClock.sleep(ms, signal)
         : new Promise((resolve, reject) => {
             const before = pass;
-            pass = () => [before(), resolve()];
-            signal?.addEventListener("abort", () => reject(signal.reason as Error));
+            const abort = (): void => reject(signal?.reason as Error);
+            signal?.addEventListener("abort", abort);
+            pass = () => {
+              before();
+              signal?.removeEventListener("abort", abort);
+              resolve();
+            };
           }),
   };
   return {

@@ -103,7 +103,7 @@ class Cutter {
     const firstLine = isMapped ? null : (rows[0]?.line ?? 1);
     const request: PlainCall = { form: "plain", file, firstLine, rows: count };
     const body = bodyOf(this.#header, rows);
-    const piece = { requestId, observedAt, knownIn: found?.segment ?? null, request, headers: {}, body };
+    const piece = { requestId, observedAt, knownIn: found?.segment ?? null, request, body };
     return replace
       ? { ...piece, request: { ...request, replace: true as const, replaces: this.#rowsOf(piece) } }
       : piece;

@@ -13,11 +13,12 @@ import {
   type PieceTable,
 } from "../../read/exportCall.ts";
 import type { Instant } from "../../ground/clock.ts";
+import type { QuotekeeperError } from "../../ground/errors.ts";
 import { type Piece, type PieceBatch, uuidOf, hashOf } from "../files/piece.ts";
 import type { KnownPiece } from "../../archive/refill/knownPieces.ts";
-import { parquetRows } from "../../export/readParquet.ts";
+import { parquetRows } from "../../files/tables/readParquet.ts";
 import { exact } from "../../read/formula.ts";
-import type { ExportedTable } from "../../export/manifest.ts";
+import type { ExportedTable } from "../../files/export/manifest.ts";
 import { openFile } from "../../ground/plainFiles.ts";
 import { invalid, type OpenedExport, type TakenBack } from "./openExport.ts";
 
@@ -56,7 +57,7 @@ function pieceOf(table: PieceTable, rows: readonly PieceRow[], { known, observe 
   const observedAt = found?.observedAt ?? observe();
   if (found === undefined) known.set(requestId, { observedAt, segment: "", rows: rows.length });
   const request: ExportCall = { form: "export", table, columns: PIECE_COLUMNS[table], rows: rows.length };
-  return { requestId, observedAt, knownIn: found?.segment ?? null, request, headers: {}, body };
+  return { requestId, observedAt, knownIn: found?.segment ?? null, request, body };
 }
 
 /** Regroups rows into pieces; a piece has rows of one file. */
@@ -140,28 +141,28 @@ async function* withExtended(
   extended: AsyncIterable<PieceRow[]>,
 ): AsyncGenerator<PieceRow[], void> {
   const beside = oneByOne(extended);
-  let next = await beside.next();
-  const refuse = (row: PieceRow): never => {
-    const { instrument_id, observed_at } = row;
-    throw invalid(`extended_quotes has instrument ${instrument_id} at ${observed_at}, and quotes has not`);
-  };
+  let next = (await beside.next()).value;
   for await (const rows of quotes) {
     const joined: PieceRow[] = [];
     for (const row of rows) {
-      const order = next.done === true ? 1 : compareKeys(next.value, row);
-      if (order < 0 && next.done !== true) refuse(next.value);
-      if (order === 0 && next.done !== true) {
-        joined.push({ ...next.value, ...row, extended: "true" });
-        next = await beside.next();
-      } else joined.push({ ...row, extended: "false" });
+      const order = next === null ? 1 : compareKeys(next, row);
+      if (next !== null && order < 0) throw stray(next);
+      joined.push(order === 0 ? { ...next, ...row, extended: "true" } : { ...row, extended: "false" });
+      if (order === 0) next = (await beside.next()).value;
     }
     yield joined;
   }
-  if (next.done !== true) refuse(next.value);
+  if (next !== null) throw stray(next);
 }
 
-async function* oneByOne(read: AsyncIterable<PieceRow[]>): AsyncGenerator<PieceRow, void> {
+/** Null comes behind the last row. */
+async function* oneByOne(read: AsyncIterable<PieceRow[]>): AsyncGenerator<PieceRow, null> {
   for await (const rows of read) yield* rows;
+  return null;
+}
+
+function stray({ instrument_id, observed_at }: PieceRow): QuotekeeperError {
+  return invalid(`extended_quotes has instrument ${instrument_id} at ${observed_at}, and quotes has not`);
 }
 
 function compareKeys(a: PieceRow, b: PieceRow): number {

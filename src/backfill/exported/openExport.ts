@@ -8,8 +8,8 @@ import {
   type Manifest,
   MANIFEST,
   manifestSchema,
-} from "../../export/manifest.ts";
-import { requireParquet } from "../../export/readParquet.ts";
+} from "../../files/export/manifest.ts";
+import { requireParquet } from "../../files/tables/readParquet.ts";
 import { parsedJson } from "../../ground/outsideText.ts";
 import { openFile, readTextFile } from "../../ground/plainFiles.ts";
 

@@ -10,7 +10,6 @@ export type Piece = {
   /** The journal's segment that has the piece; empty: an unknown one; null: the piece is new. */
   knownIn: string | null;
   request: unknown;
-  headers: Record<string, string>;
   body: Buffer;
 };
 
@@ -23,7 +22,7 @@ export type PieceBatch = {
 };
 
 export function recordOf(
-  { requestId, observedAt, request, headers, body }: Piece,
+  { requestId, observedAt, request, body }: Piece,
   name: string,
 ): ResponseRecord {
   return {
@@ -36,7 +35,7 @@ export function recordOf(
     slotAt: null,
     request,
     status: 200,
-    headers,
+    headers: {},
     body,
   };
 }

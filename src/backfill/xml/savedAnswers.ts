@@ -1,11 +1,13 @@
 /** Finds saved answers in files, each with the time at which it was received. */
+import { basename } from "node:path";
 import type { SavedCall } from "../../quotes/call.ts";
 import type { Instant } from "../../ground/clock.ts";
+import { cutText } from "../../ground/outsideText.ts";
 import { isHelperFile, openFile } from "../../ground/plainFiles.ts";
+import { unpacked } from "../../ground/unpacked.ts";
+import { MAX_BODY_BYTES } from "../../services/bodyText.ts";
 import { hashOf, uuidOf } from "../files/piece.ts";
 import type { UnplacedPiece } from "../files/placeInTime.ts";
-import { basename } from "node:path";
-import { readContent } from "./content.ts";
 import { findFiles, type FoundFile, howToUnpack } from "./findFiles.ts";
 import {
   createTimeFinder,
@@ -15,7 +17,6 @@ import {
   sidecarPaths,
   type Way,
 } from "./savedTime.ts";
-import { cutText } from "../../ground/outsideText.ts";
 
 type SearchOptions = {
   paths: readonly string[];
@@ -98,7 +99,32 @@ class Search {
     if (outside) return null;
     const request: SavedCall = { form: "saved", file: basename(path), delayed };
     const requestId = uuidOf(hashOf(["saved", name, at, content.bytes]));
-    return { requestId, foundAt: at, request, headers: {}, body: kept(content.bytes) };
+    return { requestId, foundAt: at, request, body: kept(content.bytes) };
+  }
+}
+
+type Content = { ok: true; bytes: Buffer } | { ok: false; problem: string };
+
+/** All bytes of a file, uncompressed, as long as they are an answer's: what grows beyond is given up, not held. */
+async function readContent({ path, named }: FoundFile): Promise<Content> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  try {
+    const input = (await openFile(path, { links: named })).createReadStream();
+    try {
+      for await (const chunk of unpacked(path, input)) {
+        size += chunk.length;
+        chunks.push(chunk);
+        if (size <= MAX_BODY_BYTES) continue;
+        const problem = `${size} bytes and perhaps more: no answer is larger than ${MAX_BODY_BYTES}`;
+        return { ok: false, problem };
+      }
+    } finally {
+      input.destroy();
+    }
+    return { ok: true, bytes: Buffer.concat(chunks) };
+  } catch (error) {
+    return { ok: false, problem: (error as Error).message };
   }
 }
 

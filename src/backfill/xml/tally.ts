@@ -49,23 +49,24 @@ export class FileTally {
 
   remarks(): string[] {
     const { outside, foreign, passed, unreadable } = this.#counts;
-    const ways = WAYS.filter((way) => this.#ways.has(way));
-    return [
-      ...ways.map((way) => `Times     ${thousands(this.#ways.get(way) ?? 0)} ${WAY_TEXTS[way]}`),
-      ...(this.#withPattern && this.#unmatched !== null
-        ? [
-            `Pattern   ${thousands(this.answers - (this.#ways.get("pattern") ?? 0))} do not fit --time-pattern, such as ${this.#unmatched}`,
-          ]
-        : []),
-      ...(outside > 0 ? [`Outside   ${thousands(outside)} were received outside --from and --to`] : []),
-      ...(foreign > 0 ? [`Not XML   ${thousands(foreign)}: ${listed(this.#names.foreign, foreign)}`] : []),
-      ...(passed > 0
-        ? [`Passed    ${thousands(passed)} links or devices: ${listed(this.#names.passed, passed)}`]
-        : []),
-      ...(unreadable > 0
-        ? [`Unread    ${thousands(unreadable)}: ${listed(this.#names.unreadable, unreadable)}`]
-        : []),
+    const unmatched = this.#withPattern ? this.answers - (this.#ways.get("pattern") ?? 0) : 0;
+    const namesOf = (fate: "foreign" | "passed" | "unreadable"): string =>
+      listed(this.#names[fate], this.#counts[fate]);
+    const lines: [head: string, count: number, words: string][] = [
+      ...WAYS.map((way): [string, number, string] => [
+        "Times",
+        this.#ways.get(way) ?? 0,
+        ` ${WAY_TEXTS[way]}`,
+      ]),
+      ["Pattern", unmatched, ` do not fit --time-pattern, such as ${this.#unmatched}`],
+      ["Outside", outside, " were received outside --from and --to"],
+      ["Not XML", foreign, `: ${namesOf("foreign")}`],
+      ["Passed", passed, ` links or devices: ${namesOf("passed")}`],
+      ["Unread", unreadable, `: ${namesOf("unreadable")}`],
     ];
+    return lines.flatMap(([head, count, words]) =>
+      count > 0 ? [`${head.padEnd(10)}${thousands(count)}${words}`] : [],
+    );
   }
 }
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { expect, test } from "@jest/globals";
 import { run } from "../../cli/edges.ts";
-import { exportableArchive } from "../../export/world.ts";
+import { exportableArchive } from "../../files/export/world.ts";
 import { handOnDatabases } from "../../support/database.ts";
 import { tempDir } from "../../support/tempDir.ts";
 import { backfillWorld } from "../world.ts";

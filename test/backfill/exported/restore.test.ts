@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import type pg from "pg";
 import { loadAll } from "../../../src/archive/load/loader.ts";
-import type { Manifest } from "../../../src/export/manifest.ts";
+import type { Manifest } from "../../../src/files/export/manifest.ts";
 import { run } from "../../cli/edges.ts";
-import { exportableArchive } from "../../export/world.ts";
+import { exportableArchive, manifestOf } from "../../files/export/world.ts";
 import { contentOf, followOwnRows, rowsOfQuery } from "../../support/archive.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { handOnDatabases } from "../../support/database.ts";
@@ -55,10 +55,6 @@ async function exported(url: string, format: string, ...argv: string[]): Promise
   });
   expect({ exitCode, stderr: exitCode === 0 ? "" : stderr }).toEqual({ exitCode: 0, stderr: "" });
   return out;
-}
-
-function manifestOf(out: string): Manifest {
-  return JSON.parse(readFileSync(join(out, "manifest.json"), "utf8")) as Manifest;
 }
 
 /** Each file's digest. */

@@ -15,7 +15,7 @@ test("what a collector has loaded between journaling and loading is what the imp
   const journal = await openJournal({ dir: journalDir, clock, onProblem: () => undefined });
   const observedAt = "2026-11-18T14:30:00.000000Z";
   const piece: Piece = {
-    ...{ requestId: "01890000-0000-8000-8000-000000000001", observedAt, knownIn: null, headers: {} },
+    ...{ requestId: "01890000-0000-8000-8000-000000000001", observedAt, knownIn: null },
     request: { form: "saved", file: "a.xml", delayed: false },
     body: Buffer.from(saved({ AAPL: "1", MSFT: "2" })),
   };

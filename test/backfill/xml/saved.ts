@@ -6,7 +6,8 @@ import type pg from "pg";
 import { writeDocument } from "../../../src/services/reference/writeDocument.ts";
 import { contentOf } from "../../support/archive.ts";
 import { tempDir } from "../../support/tempDir.ts";
-import { equity } from "../world.ts";
+import { run } from "../../cli/edges.ts";
+import { type BackfillWorld, equity } from "../world.ts";
 
 /** A file's name and content. */
 export type SavedFile = [name: string, content: string | Buffer];
@@ -65,4 +66,15 @@ export async function lasts(pool: pg.Pool): Promise<string[]> {
      from quotes q join instruments i on i.id = q.instrument_id order by q.observed_at, i.symbol, q.last desc`,
   );
   return rows.map(({ line }) => line);
+}
+
+/** Runs `backfill` with `--json`. */
+export async function backfill(world: BackfillWorld, ...argv: string[]) {
+  const { exitCode, stdout, stderr } = await run(["backfill", ...argv, "--json"], world.env);
+  const printed = JSON.parse(exitCode < 2 && stdout.startsWith("{") ? stdout : "{}") as {
+    report?: Record<string, number>;
+    remarks?: string[];
+    resumed?: boolean;
+  };
+  return { exitCode, ...printed, remarks: printed.remarks ?? [], stderr };
 }

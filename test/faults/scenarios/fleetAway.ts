@@ -3,8 +3,10 @@ import { setTimeout as delay } from "node:timers/promises";
 import { systemClock } from "../../../src/ground/clock.ts";
 import type { SharedService } from "../kit/sharedService.ts";
 import type { World } from "../kit/world.ts";
-import { allCalled, beginFleet, concludeFleet, openedFleet, restartEach } from "./fleet.ts";
-import { NAMES } from "./sharedAccounts.ts";
+import { concludeFleet } from "./concludeFleet.ts";
+import { beginFleet, openedFleet } from "./fleet.ts";
+import { restartEach } from "./fleetFaults.ts";
+import { allCalled, NAMES } from "./sharedAccounts.ts";
 import type { Verdict } from "./verdict.ts";
 
 /** The least part of the budget that is used while the database is away. */

@@ -144,3 +144,15 @@ export function writeShared(world: World, { limit, windowMs }: Limit, names: rea
   const accounts = names.map((name) => accountYaml(name, options));
   writeFileSync(fileOf(world), `accounts:\n${accounts.join("")}`);
 }
+
+/** Waits until each account was called and answered. */
+export async function allCalled(service: SharedService): Promise<void> {
+  const before = service.calls().length;
+  await until(() => {
+    const called = new Set<string>();
+    const all = service.calls();
+    for (let place = before; place < all.length; place += 1)
+      if (all[place]?.status === 200) called.add(all[place]?.account ?? "");
+    return called.size === NAMES.length;
+  }, "each account being called");
+}
