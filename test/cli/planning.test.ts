@@ -5,8 +5,8 @@ import { expect, test } from "@jest/globals";
 import { insertLedger } from "../../src/archive/ledger/ledgerRows.ts";
 import { inTransaction } from "../../src/archive/connect/transaction.ts";
 import type { z } from "zod";
-import type { coverageJson } from "../../src/cli/coverage.ts";
-import type { planJson } from "../../src/cli/plan.ts";
+import type { coverage } from "../../src/cli/coverage.ts";
+import type { plan } from "../../src/cli/plan.ts";
 import { widthOf } from "../../src/cli/terminal/width.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import { instantFromDate } from "../../src/ground/clock.ts";
@@ -16,8 +16,8 @@ import { freshDatabase } from "../support/database.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { capturedEdges, type Outcome } from "./edges.ts";
 
-type CoverageJson = z.infer<typeof coverageJson>;
-type PlanJson = z.infer<typeof planJson>;
+type CoverageJson = z.infer<typeof coverage.json>;
+type PlanJson = z.infer<typeof plan.json>;
 
 const database = await freshDatabase();
 

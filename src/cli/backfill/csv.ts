@@ -33,7 +33,7 @@ type CsvRequest = CommonRequest &
 
 /** @returns 0; 1 when a row could not be stored */
 export async function backfillCsv(config: Config, edges: Edges, request: CsvRequest): Promise<number> {
-  const { from, to, dryRun, json, replace } = request;
+  const { from, to, dryRun, printJson, replace } = request;
   const files = request.files.map((file) => resolve(edges.directory, file));
   const [first = ""] = files;
   if (await isDirectory(first).catch(() => false))
@@ -81,7 +81,7 @@ export async function backfillCsv(config: Config, edges: Edges, request: CsvRequ
       ? [`Outside   ${counted(range.outside(), "row")} outside --from and --to`]
       : []),
   ];
-  const shown = { config, edges, title: "reading rows", json, remarksOf };
+  const shown = { config, edges, title: "reading rows", printJson, remarksOf };
   return importFile(shown, { asked, name, dryRun, total, read });
 }
 
@@ -116,7 +116,7 @@ async function* requireColumns(
 function backfillDirectory(
   config: Config,
   edges: Edges,
-  { files, map, name, replace, from, to, dryRun, json, directory }: CsvRequest & { directory: string },
+  { files, map, name, replace, from, to, dryRun, printJson, directory }: CsvRequest & { directory: string },
 ): Promise<number> {
   const given = Object.entries({ map, name, replace, from, to }).find(
     ([, value]) => value !== null && value !== false,
@@ -127,7 +127,7 @@ function backfillDirectory(
       `--${given[0]} does not go with --csv and a directory, which is an export's`,
     );
   if (files.length > 1) throw new QuotekeeperError("USAGE", "give one directory of an export at a time");
-  return backfillExported(config, edges, { format: "csv", directory, dryRun, json });
+  return backfillExported(config, edges, { format: "csv", directory, dryRun, printJson });
 }
 
 /** Whether a row's time is in the range. A row without a readable time counts as in it, so that it is reported. */

@@ -20,7 +20,7 @@ type ExportedRequest = CommonRequest & {
 export async function backfillExported(
   config: Config,
   edges: Edges,
-  { format, directory, dryRun, json }: ExportedRequest,
+  { format, directory, dryRun, printJson }: ExportedRequest,
 ): Promise<number> {
   const opened = await openExport(directory, format);
   const { total, manifest } = opened;
@@ -31,6 +31,6 @@ export async function backfillExported(
   };
   const asked = { kind: format, directory, writtenAt: manifest.writtenAt };
   const remarks = [`Export    of ${manifest.writtenAt}, by ${manifest.program}; its rows keep their sources`];
-  const shown = { config, edges, title: "reading an export", json, remarksOf: () => remarks };
+  const shown = { config, edges, title: "reading an export", printJson, remarksOf: () => remarks };
   return importFile(shown, { asked, name, dryRun, total, read });
 }

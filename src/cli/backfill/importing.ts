@@ -6,15 +6,14 @@ import { type BackfillRequest, beginRun, finishRun } from "../../archive/refill/
 import { openReaders } from "../../archive/load/readers.ts";
 import { withSourceLock } from "../../archive/refill/oneAtATime.ts";
 import { fillSlots } from "../../archive/refill/fillSlots.ts";
-import { type BackfillReport } from "../../archive/refill/backfillReport.ts";
+import type { BackfillReport } from "../../archive/refill/backfillReport.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
 import { type Instant, instantFromDate, instantOf, microsOf } from "../../ground/clock.ts";
 import { openJournal } from "../../journal/writer.ts";
 import { journalDir } from "../../journal/dataDir.ts";
 import { polledJobs, withMigrated } from "./archives.ts";
 import { type BackfillContext, backfilling } from "./display.ts";
-import { printDryRun, readInput } from "./dryRun.ts";
-import { printReport } from "./report.ts";
+import { type CommonRequest, printDryRun, printReport, readInput } from "./report.ts";
 
 type ImportRequest = {
   /** Identifies the import: a run with equal values resumes it. */
@@ -28,7 +27,7 @@ type ImportRequest = {
 
 type ShownImport = Pick<BackfillContext, "config" | "edges"> & {
   title: string;
-  json: boolean;
+  printJson: CommonRequest["printJson"];
   remarksOf: (report: BackfillReport) => string[];
 };
 
@@ -39,14 +38,14 @@ type ShownImport = Pick<BackfillContext, "config" | "edges"> & {
  * @returns 0; 1 when a row could not be stored
  */
 export async function importFile(
-  { remarksOf, json, ...shown }: ShownImport,
+  { remarksOf, printJson, ...shown }: ShownImport,
   request: ImportRequest,
 ): Promise<number> {
   const { resumed, report } = await backfilling(shown, (backfill) => runImport(backfill, request));
   const { asked, dryRun } = request;
   const remarks = remarksOf(report);
-  if (dryRun) return printDryRun(shown.edges, { kind: asked.kind, report, remarks }, json);
-  printReport(shown.edges, { kind: asked.kind, dryRun, resumed, report, remarks }, json);
+  if (dryRun) return printDryRun(shown.edges, { kind: asked.kind, report, remarks }, printJson);
+  printReport(shown.edges, { kind: asked.kind, dryRun, resumed, report, remarks }, printJson);
   return report.deadLetters.length > 0 ? 1 : 0;
 }
 
