@@ -10,7 +10,7 @@ import { QuotekeeperError } from "../ground/errors.ts";
 import { exportArchive as writeExport, type ExportProgress } from "../export/exportArchive.ts";
 import { type Manifest, manifestSchema } from "../export/manifest.ts";
 import { type Edges, endingAtInterrupt } from "../ground/edges.ts";
-import { archiveExists, withSchema } from "../archive/openArchive.ts";
+import { requireArchive, withSchema } from "../archive/openArchive.ts";
 import { oneLine } from "./terminal/harmless.ts";
 import { PROCESSES } from "../ground/processes.ts";
 import { createLogger } from "./terminal/logger.ts";
@@ -47,8 +47,7 @@ export const exportArchive = command({
       : null),
   run: async (config, edges, { printJson, tables: names, ...wanted }) => {
     const tables = chosenTables(names, wanted.symbols);
-    if (!(await archiveExists(config)))
-      throw new QuotekeeperError("ARCHIVE_EMPTY", `${resolve(config.dataDir)} holds no archive`);
+    await requireArchive(config);
     const out = resolve(edges.directory, wanted.out);
     const show = await createDisplay(config, edges);
     const manifest = await endingAtInterrupt(edges, (signal) =>

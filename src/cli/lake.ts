@@ -11,7 +11,7 @@ import { verifyLake } from "../lake/verifyLake.ts";
 import { withLake, someOf } from "../lake/whichLake.ts";
 import { writeLake } from "../lake/writeLake.ts";
 import { noteLake } from "../status/lakeJob.ts";
-import { archiveExists, withSchema } from "../archive/openArchive.ts";
+import { requireArchive, withSchema } from "../archive/openArchive.ts";
 import { type Edges, endingAtInterrupt } from "../ground/edges.ts";
 import { VERSION } from "../ground/version.ts";
 import { parseDate, wrongOrder } from "./arguments.ts";
@@ -213,8 +213,7 @@ async function withPool<T>(
   edges: Edges,
   work: (pool: pg.Pool, signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  if (!(await archiveExists(config)))
-    throw new QuotekeeperError("ARCHIVE_EMPTY", `${resolve(config.dataDir)} holds no archive`);
+  await requireArchive(config);
   return endingAtInterrupt(edges, (signal) =>
     withSchema(config, { clock: edges.clock }, ({ pool }) => work(pool, signal)),
   );

@@ -1,10 +1,8 @@
 /** `quotekeeper web`: the dashboard alone, over an archive that another process may fill. */
 import { command } from "./command.ts";
-import { resolve } from "node:path";
-import { QuotekeeperError } from "../ground/errors.ts";
 import { requireToken } from "../web/guard/hosts.ts";
 import { untilInterrupted } from "../ground/edges.ts";
-import { archiveExists, withArchive } from "../archive/openArchive.ts";
+import { requireArchive, withArchive } from "../archive/openArchive.ts";
 import { createLogger } from "./terminal/logger.ts";
 import { calmLog } from "../ground/calmLog.ts";
 import { openWeb } from "../collector/page/openWeb.ts";
@@ -17,8 +15,7 @@ export const web = command({
   run: async (config, edges) => {
     const { clock, bootId, stdout } = edges;
     requireToken(config.httpHost, config.webToken ?? null);
-    if (!(await archiveExists(config)))
-      throw new QuotekeeperError("ARCHIVE_EMPTY", `there is no archive in ${resolve(config.dataDir)}`);
+    await requireArchive(config);
     const log = calmLog(await createLogger(config.logLevel, edges.stderr, edges.env), clock);
     const interrupted = untilInterrupted(edges, (message) => log.warn({}, message));
     return withArchive(config, { clock }, async (archive) => {

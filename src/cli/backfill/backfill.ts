@@ -89,7 +89,7 @@ const SOURCES: readonly Source[] = [
     takes: [],
     refill: async (config, edges, { parquet, ...given }) => {
       const directory = resolve(edges.directory, parquet ?? "");
-      const { backfillExported } = await import("./exported.ts");
+      const { backfillExported } = await import("./csv.ts");
       return backfillExported(config, edges, { ...given, format: "parquet", directory });
     },
   },
