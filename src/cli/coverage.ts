@@ -39,10 +39,8 @@ const coverageJson = z.array(
   }),
 );
 
-/** Rows that are listed; the rest is counted. */
 const MOST_ROWS = 40;
 
-/** Exit code 0; 1 when something that was due is not stored. */
 export const coverage = command({
   options: {
     from: option("<date>", "first exchange date, YYYY-MM-DD; default: six days before the last", parseDate),

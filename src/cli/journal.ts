@@ -62,7 +62,6 @@ const verify = command({
   },
 });
 
-/** Names of segments; what they are missing for is not asked. */
 const accept = command({
   does: "confirms that segments which `verify` names as missing are gone for good, or were moved elsewhere",
   options: {

@@ -42,7 +42,6 @@ const DAY_MS = 86_400_000;
 /** Errors after which the lake is verified without the database: a copy of a lake may have none. */
 const NOT_ASKED: readonly string[] = ["ARCHIVE_EMPTY", "DATABASE_UNREACHABLE"];
 
-/** Exit code 0; 1 when a file differs from its manifest, or dropped quotes are missing. */
 const verify = command({
   does: "reads every file of the lake and compares it with its manifest; exit code 1 when one differs",
   options: { out },

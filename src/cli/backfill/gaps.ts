@@ -17,7 +17,7 @@ import { requireArchive, withSchema } from "../../archive/openArchive.ts";
 import { journalDir } from "../../journal/dataDir.ts";
 import { say } from "../terminal/harmless.ts";
 import { right, table } from "../terminal/table.ts";
-import { polledJobs, withMigrated } from "./archives.ts";
+import { polledJobs, withMigrated } from "./importing.ts";
 import { type BackfillContext, backfilling } from "./display.ts";
 import { readJournal } from "./replayJournal.ts";
 import { type CommonRequest, deadLetterLines, type FilledGaps, printDryRun } from "./report.ts";
@@ -92,7 +92,6 @@ async function fillGaps(
   return { holes, stored, deadLetters, filled, derived, left: await listHoles(pool, { from, to }) };
 }
 
-/** Most holes of the table; `--json` has all. */
 const MOST_LINES = 40;
 
 function print({ holes, stored, deadLetters, filled, derived, left }: FilledGaps, edges: Edges): void {

@@ -16,7 +16,7 @@ import type { Config } from "../../config/loadEnvironment.ts";
 import type { SegmentInfo } from "../../journal/segments.ts";
 import { journalDir } from "../../journal/dataDir.ts";
 import type { Edges } from "../../ground/edges.ts";
-import { polledJobs, withMigrated } from "./archives.ts";
+import { polledJobs, withMigrated } from "./importing.ts";
 import { type BackfillContext, backfilling } from "./display.ts";
 import { type CommonRequest, type FinishedBackfill, printDryRun, printReport, readInput } from "./report.ts";
 

@@ -34,7 +34,6 @@ type SymbolsRequest = CommonRequest & {
   account: string | null;
 };
 
-/** Names that are listed; more are counted. */
 const MOST_NAMES = 12;
 
 const SIMULATED =
@@ -116,7 +115,6 @@ function remarksOf(
   return { remarks, isWhole: without.length === 0 && problem === null };
 }
 
-/** What the answers hold. */
 class Tally {
   report = NOTHING_DONE;
   lastError: QuotekeeperError | null = null;

@@ -19,7 +19,6 @@ import { readCalendarDays } from "../../schedule/readJobs.ts";
 import { say } from "../terminal/harmless.ts";
 import { type CommonRequest, printReport } from "./report.ts";
 
-/** Calls that are listed for people; more are counted. */
 const MOST_CALLS = 12;
 
 /** The same whenever the same instruments are asked of the same service, in whatever order. */
