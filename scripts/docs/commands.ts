@@ -21,7 +21,7 @@ export async function commandsPage(): Promise<string> {
   return paragraphs(
     GENERATED,
     "# Commands",
-    "Source: `src/cli/program.ts`; this is what `--help` shows, without what all commands have: `-h, --help`, and the exit codes 0 done, 1 something needs a person, 2 wrong usage or configuration. Flags are off by default. [How to call it](terminal.md#calling-it). Results go to stdout, logs and complaints to stderr.",
+    "Source: `src/cli/commands.ts` and the files of the commands; this is what `--help` shows, without what all commands have: `-h, --help`, and the exit codes 0 done, 1 something needs a person, 2 wrong usage or configuration. Flags are off by default. [How to call it](terminal.md#calling-it). Results go to stdout, logs and complaints to stderr.",
     ...sections,
   );
 }
@@ -31,9 +31,8 @@ function withoutWhatAllHave(help: string): string {
   return help
     .replaceAll(/^ +-h, --help.*\n/gm, "")
     .replaceAll(/^ +help \[command\].*\n/gm, "")
-    .replaceAll(/\s+\(default: false\)/g, "")
     .replace(/^Exit codes: .*\n?/m, "")
-    .replace(/^Options:\n(?! )/m, "")
+    .replaceAll(/^(?:Options|Commands):\n(?! )/gm, "")
     .replaceAll(/\n{3,}/g, "\n\n")
     .trimEnd();
 }

@@ -1,7 +1,8 @@
 /** `docs/json.md` and `docs/json.schema.json`, from the schemas of the commands' output. */
 import { z } from "zod";
 import { errorJson } from "../../src/cli/terminal/complain.ts";
-import { JSON_SCHEMAS } from "../../src/cli/jsonSchemas.ts";
+import type { CommandOfAnyType } from "../../src/cli/command.ts";
+import { COMMANDS } from "../../src/cli/commands.ts";
 import { codeBlock, GENERATED, paragraphs } from "./markdown.ts";
 
 /** The parts of a JSON Schema that ours have. */
@@ -19,15 +20,28 @@ type Schema = {
   description?: string;
 };
 
+/** The schema of each command that has one, by the words behind `quotekeeper`. */
+export async function jsonSchemas(): Promise<ReadonlyMap<string, z.ZodType>> {
+  const known = Object.values(COMMANDS).flatMap((group) => Object.entries(group));
+  const loaded = await Promise.all(known.map(async ([words, { load }]) => [words, await load()] as const));
+  const found = new Map<string, z.ZodType>();
+  const add = (words: string, { json, commands = {} }: CommandOfAnyType): void => {
+    if (json) found.set(words, json);
+    for (const [name, below] of Object.entries(commands)) add(`${words} ${name}`, below);
+  };
+  for (const [words, command] of loaded) add(words, command);
+  return found;
+}
+
 /** The page. */
-export function jsonPage(): string {
-  const sections = Object.entries(JSON_SCHEMAS).flatMap(([command, schema]) =>
+export async function jsonPage(): Promise<string> {
+  const sections = [...(await jsonSchemas())].flatMap(([command, schema]) =>
     section(`quotekeeper ${command}`, jsonSchema(schema)),
   );
   return paragraphs(
     GENERATED,
     "# JSON output",
-    "Source: `src/cli/json/`; the tests hold what the commands print against it. As JSON Schema: [json.schema.json](json.schema.json).",
+    "Source: the `json` of each command in `src/cli/`; the tests hold what the commands print against it. As JSON Schema: [json.schema.json](json.schema.json).",
     [
       "With `--json` a command prints one JSON document on stdout and nothing else there; `status --watch --json` prints one document a line.",
       "Prices and other decimals are text, digit by digit as the service sent them. Times are ISO 8601 in UTC; with microseconds where an answer's arrival is meant.",
@@ -41,8 +55,8 @@ export function jsonPage(): string {
 }
 
 /** All schemas as one JSON Schema, a definition for each command. */
-export function jsonSchemaFile(): string {
-  const definitions = Object.entries({ ...JSON_SCHEMAS, error: errorJson }).map(([command, schema]) => {
+export async function jsonSchemaFile(): Promise<string> {
+  const definitions = [...(await jsonSchemas()), ["error", errorJson] as const].map(([command, schema]) => {
     const { $schema: _dialect, ...definition } = jsonSchema(schema) as Schema & { $schema?: string };
     return [command, definition];
   });

@@ -28,10 +28,10 @@ export async function generatePages(): Promise<Page[]> {
     await markdown("docs/errors.md", errorsPage()),
     await markdown("docs/cli.md", await commandsPage()),
     await markdown("docs/metrics.md", metricsPage()),
-    await markdown("docs/json.md", jsonPage()),
+    await markdown("docs/json.md", await jsonPage()),
     {
       path: "docs/json.schema.json",
-      text: await format(jsonSchemaFile(), { parser: "json", printWidth: 110 }),
+      text: await format(await jsonSchemaFile(), { parser: "json", printWidth: 110 }),
     },
     await markdown("docs/makers/assumptions.md", assumptionsPage(readAssumptions(ROOT))),
     await markdown("test/proofs.md", proofsPage(readProofs(ROOT))),

@@ -72,10 +72,8 @@ export function lackOfDelayed(account: Pick<Account, "service" | "feed">): strin
 }
 
 /** Several accounts as one: their calls together, in a window of the first. */
-export function inOne(accounts: readonly Account[]): Omit<Account, "name"> | null {
-  const [first] = accounts;
-  if (!first) return null;
-  const { service, feed, loginUrl, limitWindowMs } = first;
+export function inOne(accounts: readonly [Account, ...Account[]]): Omit<Account, "name"> {
+  const [{ service, feed, loginUrl, limitWindowMs }] = accounts;
   const limit = accounts.reduce((sum, one) => sum + (one.limit * limitWindowMs) / one.limitWindowMs, 0);
   return {
     service,

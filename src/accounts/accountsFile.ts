@@ -5,7 +5,8 @@
 import { readdir } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { z } from "zod";
-import { ACCOUNTS_FILES, baseUrl, plainName, staysPrivate, whole } from "../config/environment.ts";
+import { ACCOUNTS_FILES } from "../config/environment.ts";
+import { baseUrl, plainName, staysPrivate, whole } from "../config/settingKinds.ts";
 import { type FileProblem, inOrder, jobsInvalid, readYamlFile } from "../config/yamlFile.ts";
 import { readTextFile } from "../ground/plainFiles.ts";
 import { limitAt, SERVICES, serviceNamed } from "../services/registry.ts";

@@ -23,14 +23,13 @@ import {
 import type { Edges } from "../ground/edges.ts";
 import { drainedIn, keepDrained } from "../collector/operatorsWord.ts";
 import { count } from "../ground/jsonWords.ts";
-import type { AddCommand } from "./command.ts";
+import { command, type PrintJson, word } from "./command.ts";
 import { say } from "./terminal/harmless.ts";
-import { printJson } from "./terminal/printJson.ts";
 import { inSeconds } from "../market/durations.ts";
 import { right, table } from "./terminal/table.ts";
 import { thousands } from "../ground/figures.ts";
 
-export const accountJson = z.strictObject({
+const accountJson = z.strictObject({
   name: z.string(),
   limit: count,
   windowMs: count,
@@ -40,115 +39,87 @@ export const accountJson = z.strictObject({
   callsUsed: count,
 });
 
-export const accountsListJson = z.strictObject({
-  accounts: z.array(accountJson),
-});
-
-export const accountsForgetJson = z.strictObject({
-  id: z.string(),
-  name: z.string(),
-  number: count,
-});
-
 type ShownAccount = z.infer<typeof accountJson>;
 
-const WANTED = { drain: "drained", resume: "active" } as const;
+const list = command({
+  does: "what each account may call and has called, what it does, and who collects it",
+  json: z.strictObject({ accounts: z.array(accountJson) }),
+  readsOnly: true,
+  run: async (config, edges, { printJson }) => {
+    const accounts = await requireAccounts(resolve(config.jobsDir), config);
+    const shown = (await archiveExists(config))
+      ? await withArchive(config, edges, (archive) => show(archive, accounts, edges))
+      : accounts.map(unseen);
+    if (printJson) printJson({ accounts: shown });
+    else {
+      const numbers = right("Calls", "Limit", "Window");
+      const columns = ["Account", "State", ...numbers, "Collected by", ...right("Fence")];
+      const cells = shown.map(({ name, state, callsUsed, limit, windowMs, owner, fence }) => [
+        ...[name, state, thousands(callsUsed), thousands(limit), inSeconds(windowMs)],
+        owner ?? "nobody",
+        fence === null ? null : String(fence),
+      ]);
+      edges.stdout.write(table(columns, cells, edges));
+    }
+    return 0;
+  },
+});
 
-type Change = { verb: keyof typeof WANTED; name: string; json: boolean };
+const name = word("<name>", "the account's name");
 
-export const addAccounts: AddCommand = (accounts, { run, edges }) => {
-  accounts
-    .command("list")
-    .description("what each account may call and has called, what it does, and who collects it")
-    .option("--json", "print JSON", false)
-    .action(({ json }: { json: boolean }) => run((config) => list(config, edges, json), { readsOnly: true }));
-  const descriptions = {
-    drain: "an account makes no calls from the next slot on; others have its share",
-    resume: "an account takes part again from the next slot on",
-  };
-  for (const verb of ["drain", "resume"] as const)
-    accounts
-      .command(verb)
-      .description(descriptions[verb])
-      .argument("<name>", "the account's name")
-      .option("--json", "print JSON", false)
-      .action((name: string, { json }: { json: boolean }) =>
-        run((config) => change(config, edges, { verb, name, json })),
-      );
-  accounts
-    .command("forget")
-    .description("a collector will not come back: its name and its number are free for another one")
-    .argument("<collector>", "the collector's name or id")
-    .option("--json", "print JSON", false)
-    .action((collector: string, { json }: { json: boolean }) =>
-      run((config) => forget(config, edges, { collector, json })),
-    );
-};
+const drain = command({
+  does: "an account makes no calls from the next slot on; others have its share",
+  options: { name },
+  json: accountJson,
+  run: (config, edges, given) => change(config, edges, { ...given, state: "drained" }),
+});
 
-async function list(config: Config, edges: Edges, json: boolean): Promise<number> {
-  const accounts = await requireAccounts(resolve(config.jobsDir), config);
-  const shown = (await archiveExists(config))
-    ? await withArchive(config, edges, (archive) => show(archive, accounts, edges))
-    : accounts.map(unseen);
-  if (json) printJson(edges.stdout, accountsListJson, { accounts: shown });
-  else {
-    const columns = [
-      "Account",
-      "State",
-      ...right("Calls", "Limit", "Window"),
-      "Collected by",
-      ...right("Fence"),
-    ];
-    const cells = shown.map(({ name, state, callsUsed, limit, windowMs, owner, fence }) => [
-      name,
-      state,
-      thousands(callsUsed),
-      thousands(limit),
-      inSeconds(windowMs),
-      owner ?? "nobody",
-      fence === null ? null : String(fence),
-    ]);
-    edges.stdout.write(table(columns, cells, edges));
-  }
-  return 0;
-}
+const resume = command({
+  does: "an account takes part again from the next slot on",
+  options: { name },
+  json: accountJson,
+  run: (config, edges, given) => change(config, edges, { ...given, state: "active" }),
+});
+
+const forget = command({
+  does: "a collector will not come back: its name and its number are free for another one",
+  options: { collector: word("<collector>", "the collector's name or id") },
+  json: z.strictObject({ id: z.string(), name: z.string(), number: count }),
+  run: async (config, edges, { collector, printJson }) => {
+    await requireArchive(config);
+    const forgotten = await withSchema(config, edges, ({ pool }) => forgetCollector(pool, collector));
+    if (printJson) printJson(forgotten);
+    else say(edges.stdout, `${forgotten.name} is forgotten; what it has collected stays.`);
+    return 0;
+  },
+});
+
+export const accounts = command({ commands: { list, drain, resume, forget } });
+
+type Change = { name: string; state: "active" | "drained"; printJson: PrintJson<typeof accountJson> };
 
 /** @returns 0, also when the account is in that state already */
-async function change(config: Config, edges: Edges, { verb, name, json }: Change): Promise<number> {
+async function change(config: Config, edges: Edges, { name, state, printJson }: Change): Promise<number> {
   const accounts = await requireAccounts(resolve(config.jobsDir), config);
   accountNamed(name, accounts);
   await requireArchive(config);
   const shown = await withSchema(config, edges, async (archive) => {
-    await wantAccount(archive.pool, name, WANTED[verb]);
+    await wantAccount(archive.pool, name, state);
     await keepDrained(resolve(config.dataDir), drainedIn(await readAccountRows(archive.pool)));
     return show(archive, accounts, edges);
   });
   const changed = shown.find((account) => account.name === name);
-  if (json && changed) printJson(edges.stdout, accountJson, changed);
+  if (printJson && changed) printJson(changed);
   else {
     const when = changed?.owner ? "from the next slot on" : "as soon as a collector runs";
-    const left = shown.filter(({ state }) => state !== "drained").map((account) => account.name);
+    const left = shown.filter((account) => account.state !== "drained").map((account) => account.name);
     const rest =
       left.length === 0
         ? "NOTHING IS POLLED, because all accounts are drained"
         : `calls are shared by ${left.join(", ")}`;
-    say(
-      edges.stdout,
-      `${name} ${verb === "drain" ? "makes no calls" : "takes part again"} ${when}: ${rest}.`,
-    );
+    const does = state === "drained" ? "makes no calls" : "takes part again";
+    say(edges.stdout, `${name} ${does} ${when}: ${rest}.`);
   }
-  return 0;
-}
-
-async function forget(
-  config: Config,
-  edges: Edges,
-  given: { collector: string; json: boolean },
-): Promise<number> {
-  await requireArchive(config);
-  const forgotten = await withSchema(config, edges, ({ pool }) => forgetCollector(pool, given.collector));
-  if (given.json) printJson(edges.stdout, accountsForgetJson, forgotten);
-  else say(edges.stdout, `${forgotten.name} is forgotten; what it has collected stays.`);
   return 0;
 }
 

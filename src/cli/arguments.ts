@@ -1,5 +1,5 @@
 /** Parsers of option values. Each throws what commander shows with exit code 2. */
-import { type Command, InvalidArgumentError } from "commander";
+import { InvalidArgumentError } from "commander";
 import { Temporal } from "temporal-polyfill";
 import { QuotekeeperError } from "../ground/errors.ts";
 import { type Instant, instantOf } from "../ground/clock.ts";
@@ -51,11 +51,11 @@ export function parseWatchlist(text: string): string {
 }
 
 /**
- * Adds `consumerKey:consumerSecret:token:tokenSecret` to the keys given before.
+ * `consumerKey:consumerSecret:token:tokenSecret`.
  *
  * @throws QuotekeeperError USAGE, because commander would show the value of an InvalidArgumentError, which is a secret
  */
-export function parseKey(text: string, before: Credentials[]): Credentials[] {
+export function parseKey(text: string): Credentials {
   const [consumerKey, consumerSecret, accessToken, accessTokenSecret, ...rest] = text.split(":");
   if (!consumerKey || !consumerSecret || !accessToken || !accessTokenSecret || rest.length > 0) {
     throw new QuotekeeperError(
@@ -63,7 +63,7 @@ export function parseKey(text: string, before: Credentials[]): Credentials[] {
       "--key: expected consumerKey:consumerSecret:token:tokenSecret, four parts between colons",
     );
   }
-  return [...before, { consumerKey, consumerSecret, accessToken, accessTokenSecret }];
+  return { consumerKey, consumerSecret, accessToken, accessTokenSecret };
 }
 
 export function parseWhole(min: number, max: number): (text: string) => number {
@@ -109,11 +109,7 @@ export function parsePublicUrl(text: string): URL {
   return url;
 }
 
-/** The dates as given; the command ends with wrong usage when the first is later than the last. */
-export function checkOrder(
-  { from, to }: { from: string; to: string },
-  command: Command,
-): { from: string; to: string } {
-  if (from > to) command.error(`error: --from ${from} is later than --to ${to}`, { exitCode: 2 });
-  return { from, to };
+/** What is wrong with the order of two dates; null: nothing. */
+export function wrongOrder({ from, to }: { from: string | null; to: string | null }): string | null {
+  return from !== null && to !== null && from > to ? `--from ${from} is later than --to ${to}` : null;
 }

@@ -2,9 +2,9 @@
 import { z } from "zod";
 import { addDays, exchangeDate } from "../market/calendar/dates.ts";
 import { count, countsByName, exchangeDay } from "../ground/jsonWords.ts";
-import { checkOrder, parseDate } from "./arguments.ts";
-import type { AddCommand } from "./command.ts";
-import { printJson } from "./terminal/printJson.ts";
+import type { Clock } from "../ground/clock.ts";
+import { parseDate, wrongOrder } from "./arguments.ts";
+import { command, option } from "./command.ts";
 import { readAccountRows } from "../archive/ledger/accountRows.ts";
 import {
   type AccountCoverage,
@@ -16,7 +16,6 @@ import {
 } from "../archive/ledger/coverageRows.ts";
 import { grouped } from "../collect/asks.ts";
 import { QuotekeeperError } from "../ground/errors.ts";
-import type { Config } from "../config/loadEnvironment.ts";
 import type { Edges } from "../ground/edges.ts";
 import { type Archive, requireArchive, withSchema } from "../archive/openArchive.ts";
 import { right, table } from "./terminal/table.ts";
@@ -30,7 +29,7 @@ const counts = {
   reasons: countsByName,
 };
 
-export const coverageJson = z.array(
+const coverageJson = z.array(
   z.strictObject({
     date: exchangeDay,
     source: z.enum(["account", "simulated"]),
@@ -40,54 +39,50 @@ export const coverageJson = z.array(
   }),
 );
 
-export const addCoverage: AddCommand = (command, { run, edges }) => {
-  command
-    .option("--from <date>", "first exchange date, YYYY-MM-DD; default: six days before the last", parseDate)
-    .option("--to <date>", "last exchange date, YYYY-MM-DD; default: today", parseDate)
-    .option("--account <name>", "only what was due to this account; default: all")
-    .option("--json", "print JSON", false)
-    .action(
-      ({ json, account, ...given }: { from?: string; to?: string; account?: string; json: boolean }) => {
-        const to = given.to ?? exchangeDate(edges.clock.now());
-        const dates = checkOrder({ from: given.from ?? addDays(to, -6), to }, command);
-        return run((config) => coverage(config, edges, { ...dates, account: account ?? null, json }), {
-          readsOnly: true,
-        });
-      },
-    );
-};
-
-type CoverageRequest = { from: string; to: string; account: string | null; json: boolean };
-
-/** Rows that are listed; the rest is counted. */
 const MOST_ROWS = 40;
 
-/** @returns 0; 1 when something that was due is not stored */
-async function coverage(config: Config, edges: Edges, request: CoverageRequest): Promise<number> {
-  const { from, to, json } = request;
-  await requireArchive(config);
-  const { rows, shares } = await withSchema(config, edges, ({ pool }) => readRows(pool, request));
-  const { stdout } = edges;
-  if (json) printJson(stdout, coverageJson, withShares(rows, shares));
-  else if (rows.length === 0)
-    say(
-      stdout,
-      `The ledger has no slot from ${from} to ${to}. Days are New York's, where it is ${exchangeDate(edges.clock.now())}.`,
-    );
-  else {
-    for (const source of ["account", "simulated"] as const) {
-      const ofSource = rows.filter((row) => row.source === source);
-      const accounts = sumByAccount(shares.filter((share) => share.source === source));
-      if (ofSource.length > 0) stdout.write(report(ofSource, accounts, edges));
-    }
-  }
-  return rows.some(({ missed }) => missed > 0) ? 1 : 0;
+export const coverage = command({
+  options: {
+    from: option("<date>", "first exchange date, YYYY-MM-DD; default: six days before the last", parseDate),
+    to: option("<date>", "last exchange date, YYYY-MM-DD; default: today", parseDate),
+    account: option("<name>", "only what was due to this account; default: all"),
+  },
+  json: coverageJson,
+  readsOnly: true,
+  check: (given, { clock }) => wrongOrder(datesOf(given, clock)),
+  run: async (config, edges, { account, printJson, ...given }) => {
+    const { stdout, clock } = edges;
+    const dates = datesOf(given, clock);
+    await requireArchive(config);
+    const asked = { ...dates, account };
+    const { rows, shares } = await withSchema(config, edges, ({ pool }) => readRows(pool, asked));
+    if (printJson) printJson(withShares(rows, shares));
+    else if (rows.length === 0)
+      say(
+        stdout,
+        `The ledger has no slot from ${dates.from} to ${dates.to}. Days are New York's, where it is ${exchangeDate(clock.now())}.`,
+      );
+    else
+      for (const source of ["account", "simulated"] as const) {
+        const ofSource = rows.filter((row) => row.source === source);
+        const accounts = sumByAccount(shares.filter((share) => share.source === source));
+        if (ofSource.length > 0) stdout.write(report(ofSource, accounts, edges));
+      }
+    return rows.some(({ missed }) => missed > 0) ? 1 : 0;
+  },
+});
+
+type Dates = { from: string; to: string };
+
+function datesOf(given: { [Name in keyof Dates]: string | null }, clock: Clock): Dates {
+  const to = given.to ?? exchangeDate(clock.now());
+  return { from: given.from ?? addDays(to, -6), to };
 }
 
 /** @throws QuotekeeperError ACCOUNT_UNKNOWN */
 async function readRows(
   pool: Archive["pool"],
-  { from, to, account }: CoverageRequest,
+  { from, to, account }: Dates & { account: string | null },
 ): Promise<{ rows: CoverageRow[]; shares: CoverageShare[] }> {
   const shares = await readCoverageShares(pool, { from, to, account });
   if (account === null) return { rows: await readCoverage(pool, from, to), shares };

@@ -17,14 +17,11 @@ import { type Finding, MOST_CALLS, type Probe, VERDICTS } from "../services/chec
 import { experimentalNote, knownService } from "../services/registry.ts";
 import type { OnceJob } from "../schedule/onceJob.ts";
 import { askOnce, NO_LOG, onceJob } from "./askOnce.ts";
-import type { AddCommand } from "./command.ts";
+import { command, option } from "./command.ts";
 import { say } from "./terminal/harmless.ts";
-import { printJson } from "./terminal/printJson.ts";
-
-type DoctorOptions = { account?: string; report?: string; json: boolean };
 
 /** What is printed with --json, and stands in the file of --report. */
-export const doctorJson = z.strictObject({
+const doctorJson = z.strictObject({
   version: z.string(),
   service: z.string(),
   address: z.string().nullable(),
@@ -44,39 +41,29 @@ export const doctorJson = z.strictObject({
 
 type Report = z.infer<typeof doctorJson>;
 
-export const addDoctor: AddCommand = (command, { run, edges }) => {
-  command
-    .option("--account <name>", "the account that asks; default: the first that is not drained")
-    .option("--report <file>", "also write it to a file that is not there yet, fit for an issue")
-    .option("--json", "print JSON", false)
-    .addHelpText(
-      "after",
-      `\nIt makes ${MOST_CALLS} calls at most, within the account's budget. Their answers are kept in the journal. What it prints and writes\nhas no prices, no symbols and no secrets in it.`,
-    )
-    .action((options: DoctorOptions) =>
-      run((config) => endingAtInterrupt(edges, (signal) => doctor(config, edges, { ...options, signal }))),
-    );
-};
-
-/** @returns 0 when all that is needed holds, 1 otherwise @throws the error of the first call, where no call was answered */
-async function doctor(
-  config: Config,
-  edges: Edges,
-  { account: named, report: path, json, signal }: DoctorOptions & { signal: AbortSignal },
-): Promise<number> {
-  const [account] = await accountsToCall(config, named ?? null);
-  if (!account) throw new RangeError("there is an account to call");
-  const { probed, ended } = await probe(config, edges, { account, signal });
-  const report = reportOf(account, probed, ended);
-  const lines = linesOf(report);
-  if (json) printJson(edges.stdout, doctorJson, report);
-  else say(edges.stdout, ...lines);
-  if (path !== undefined) {
-    await writeReport(resolve(edges.directory, path), `${lines.join("\n")}\n`);
-    say(edges.stderr, `Wrote ${path}.`);
-  }
-  return report.holds ? 0 : 1;
-}
+/** Exit code 0 when all that is needed holds, 1 otherwise. It fails as the first call does where no call was answered. */
+export const doctor = command({
+  options: {
+    account: option("<name>", "the account that asks; default: the first that is not drained"),
+    report: option("<file>", "also write it to a file that is not there yet, fit for an issue"),
+  },
+  json: doctorJson,
+  more: `It makes ${MOST_CALLS} calls at most, within the account's budget. Their answers are kept in the journal. What it prints and writes\nhas no prices, no symbols and no secrets in it.`,
+  run: (config, edges, { account: named, report: path, printJson }) =>
+    endingAtInterrupt(edges, async (signal) => {
+      const [account] = await accountsToCall(config, named);
+      const { probed, ended } = await probe(config, edges, { account, signal });
+      const report = reportOf(account, probed, ended);
+      const lines = linesOf(report);
+      if (printJson) printJson(report);
+      else say(edges.stdout, ...lines);
+      if (path !== null) {
+        await writeReport(resolve(edges.directory, path), `${lines.join("\n")}\n`);
+        say(edges.stderr, `Wrote ${path}.`);
+      }
+      return report.holds ? 0 : 1;
+    }),
+});
 
 /** Makes the calls of the service's checkup. @returns `ended`: the code of the error that ended them */
 async function probe(

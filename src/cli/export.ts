@@ -1,18 +1,16 @@
 /** `quotekeeper export`: the archive as files for other engines. */
-import { Option } from "commander";
 import { z } from "zod";
 import { isKeptSymbol } from "../market/instrument.ts";
-import { checkOrder, parseDate, parseNames, parseSymbols } from "./arguments.ts";
-import type { AddCommand } from "./command.ts";
-import { printJson } from "./terminal/printJson.ts";
+import { parseDate, parseNames, parseSymbols, wrongOrder } from "./arguments.ts";
+import { choice, command, flag, option, required } from "./command.ts";
 import { resolve } from "node:path";
 import { EXPORT_TABLES, type ExportTable } from "../archive/export/tables.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../ground/errors.ts";
-import { exportArchive, type ExportProgress } from "../files/export/exportArchive.ts";
+import { exportArchive as writeExport, type ExportProgress } from "../files/export/exportArchive.ts";
 import { type Manifest, manifestSchema } from "../files/export/manifest.ts";
 import { type Edges, endingAtInterrupt } from "../ground/edges.ts";
-import { archiveExists, withSchema } from "../archive/openArchive.ts";
+import { requireArchive, withSchema } from "../archive/openArchive.ts";
 import { oneLine } from "./terminal/harmless.ts";
 import { PROCESSES } from "../ground/processes.ts";
 import { createLogger } from "./terminal/logger.ts";
@@ -22,100 +20,61 @@ import { right, table } from "./terminal/table.ts";
 import { VERSION } from "../ground/version.ts";
 import { bytes, counted, thousands } from "../ground/figures.ts";
 
-export const exportJson = z.strictObject({
-  out: z.string(),
-  ...manifestSchema.shape,
+/** An error leaves everything at `--out` as it was. */
+export const exportArchive = command({
+  options: {
+    format: required(choice("<format>", "what to write", ["parquet", "csv"])),
+    out: required(option("<directory>", "directory to make; it appears when all files are written")),
+    from: option("<date>", "first exchange date, YYYY-MM-DD; default: the first there is", parseDate),
+    to: option("<date>", "last exchange date, YYYY-MM-DD; default: the last there is", parseDate),
+    symbols: option("<list>", "only these symbols and their options, separated by commas", (text) =>
+      parseSymbols(text, isKeptSymbol),
+    ),
+    tables: option(
+      "<list>",
+      `tables, separated by commas, or all; default: ${named(true)}; further: ${named(false)}`,
+      (text) => parseNames(text, "table", "quotes,bars_1d"),
+    ),
+    replace: flag("exchange a finished export that is at --out; anything else there is left alone"),
+    raw: flag("in CSV write every text exactly as it is, even if a spreadsheet would run it as a formula"),
+  },
+  json: z.strictObject({ out: z.string(), ...manifestSchema.shape }),
+  readsOnly: true,
+  check: (given) =>
+    wrongOrder(given) ??
+    (given.raw && given.format !== "csv"
+      ? "--raw is for --format csv; Parquet always has the exact texts"
+      : null),
+  run: async (config, edges, { printJson, tables: names, ...wanted }) => {
+    const tables = chosenTables(names, wanted.symbols);
+    await requireArchive(config);
+    const out = resolve(edges.directory, wanted.out);
+    const show = await createDisplay(config, edges);
+    const manifest = await endingAtInterrupt(edges, (signal) =>
+      withSchema(config, { clock: edges.clock }, ({ pool }) =>
+        writeExport({
+          ...wanted,
+          ...{ pool, out, tables, signal },
+          program: `quotekeeper ${VERSION}`,
+          writtenAt: edges.clock.now().toISOString(),
+          processes: PROCESSES,
+          onProgress: show.progress,
+          onWidened: show.widened,
+        }),
+      ),
+    ).finally(show.end);
+    if (printJson) printJson({ out, ...manifest });
+    else edges.stdout.write(report(out, manifest, edges));
+    return 0;
+  },
 });
 
-/** Dates are the exchange's, both included; absent: no bound. */
-type ExportOptions = {
-  format: "parquet" | "csv";
-  out: string;
-  from?: string;
-  to?: string;
-  symbols?: string[];
-  tables?: string[];
-  replace: boolean;
-  raw: boolean;
-  json: boolean;
-};
-
-export const addExport: AddCommand = (command, { run, edges }) => {
-  const named = (wanted: boolean): string =>
-    EXPORT_TABLES.filter(({ byDefault }) => byDefault === wanted)
-      .map(({ name }) => name)
-      .join(", ");
-  command
-    .addOption(
-      new Option("--format <format>", "what to write").choices(["parquet", "csv"]).makeOptionMandatory(),
-    )
-    .requiredOption("--out <directory>", "directory to make; it appears when all files are written")
-    .option("--from <date>", "first exchange date, YYYY-MM-DD; default: the first there is", parseDate)
-    .option("--to <date>", "last exchange date, YYYY-MM-DD; default: the last there is", parseDate)
-    .option("--symbols <list>", "only these symbols and their options, separated by commas", (text: string) =>
-      parseSymbols(text, isKeptSymbol),
-    )
-    .option(
-      "--tables <list>",
-      `tables, separated by commas, or all; default: ${named(true)}; further: ${named(false)}`,
-      (text: string) => parseNames(text, "table", "quotes,bars_1d"),
-    )
-    .option(
-      "--replace",
-      "exchange a finished export that is at --out; anything else there is left alone",
-      false,
-    )
-    .option(
-      "--raw",
-      "in CSV write every text exactly as it is, even if a spreadsheet would run it as a formula",
-      false,
-    )
-    .option("--json", "print JSON", false)
-    .action((options: ExportOptions) => {
-      const { from, to } = options;
-      if (from !== undefined && to !== undefined) checkOrder({ from, to }, command);
-      if (options.raw && options.format !== "csv")
-        command.error("error: --raw is for --format csv; Parquet always has the exact texts", {
-          exitCode: 2,
-        });
-      return run((config) => exportFiles(config, edges, options), { readsOnly: true });
-    });
-};
-
-/** @returns 0. An error leaves everything at `out` as it was. */
-async function exportFiles(config: Config, edges: Edges, options: ExportOptions): Promise<number> {
-  const { json, from = null, to = null, symbols = null, ...wanted } = options;
-  const tables = chosenTables(options);
-  if (!(await archiveExists(config)))
-    throw new QuotekeeperError("ARCHIVE_EMPTY", `${resolve(config.dataDir)} holds no archive`);
-  const out = resolve(edges.directory, wanted.out);
-  const show = await createDisplay(config, edges);
-  const manifest = await endingAtInterrupt(edges, (signal) =>
-    withSchema(config, { clock: edges.clock }, ({ pool }) =>
-      exportArchive({
-        ...wanted,
-        from,
-        to,
-        symbols,
-        pool,
-        out,
-        tables,
-        program: `quotekeeper ${VERSION}`,
-        writtenAt: edges.clock.now().toISOString(),
-        processes: PROCESSES,
-        signal,
-        onProgress: show.progress,
-        onWidened: show.widened,
-      }),
-    ),
-  ).finally(show.end);
-  if (json) printJson(edges.stdout, exportJson, { out, ...manifest });
-  else edges.stdout.write(report(out, manifest, edges));
-  return 0;
+function named(byDefault: boolean): string {
+  return EXPORT_TABLES.flatMap((one) => (one.byDefault === byDefault ? [one.name] : [])).join(", ");
 }
 
 /** @throws QuotekeeperError USAGE */
-function chosenTables({ tables, symbols }: Pick<ExportOptions, "tables" | "symbols">): ExportTable[] {
+function chosenTables(tables: string[] | null, symbols: string[] | null): ExportTable[] {
   const known = EXPORT_TABLES.map(({ name }) => name);
   const all = tables?.includes("all") ?? false;
   const unknown = (tables ?? []).filter((name) => name !== "all" && !known.includes(name));

@@ -1,9 +1,7 @@
 /** `quotekeeper journal list|verify|repair|accept`: the journal's health. No command changes a segment. */
 import { parseDate } from "./arguments.ts";
-import type { AddCommand, Touches } from "./command.ts";
-import { printJson } from "./terminal/printJson.ts";
+import { command, option, word } from "./command.ts";
 import { join } from "node:path";
-import type { Config } from "../config/loadEnvironment.ts";
 import { ERRORS, QuotekeeperError } from "../ground/errors.ts";
 import { acceptMissing } from "../journal/acceptMissing.ts";
 import { errnoOf, fileSystem } from "../journal/fs.ts";
@@ -23,144 +21,105 @@ import { listSegments, type SegmentInfo } from "../journal/segments.ts";
 import { DAMAGED_DIR } from "../journal/quarantine.ts";
 import { repairJournal, verifyJournal } from "../journal/verify.ts";
 import { exchangeTime } from "../market/calendar/dates.ts";
-import type { Edges } from "../ground/edges.ts";
 import { readLoadedSegments } from "../archive/loadedSegments.ts";
 import { journalDir } from "../journal/dataDir.ts";
 import { right, table } from "./terminal/table.ts";
 import { say } from "./terminal/harmless.ts";
 import { bytes, counted } from "../ground/figures.ts";
 
-type Output = { json: boolean };
+/** Exit code 0; 1 when a segment cannot be read. */
+const list = command({
+  does: "its segments, oldest first",
+  json: journalListJson,
+  readsOnly: true,
+  run: async (config, { stdout, stderr, env }, { printJson }) => {
+    const segments = await listSegments(journalDir(config));
+    const unreadable = segments.flatMap((segment) => segment.unreadable ?? []);
+    if (printJson) printJson(segments.map(toJson));
+    else if (segments.length === 0) say(stdout, "The journal is empty.");
+    else {
+      const columns = ["Segment", "State", ...right("Size", "On disk"), "Last written (New York)"];
+      stdout.write(table(columns, segments.map(toCells), { stdout, env }));
+    }
+    for (const { message } of unreadable) say(stderr, message);
+    return unreadable.length > 0 ? 1 : 0;
+  },
+});
 
-export const addJournal: AddCommand = (journal, { run, edges }) => {
-  const add = (
-    name: string,
-    description: string,
-    { work, ...touches }: Touches & { work: typeof journalList },
-  ): void =>
-    void journal
-      .command(name)
-      .description(description)
-      .option("--json", "print JSON", false)
-      .action(({ json }: Output) => run((config) => work(config, edges, json), touches));
-  add("list", "its segments, oldest first", { work: journalList, readsOnly: true });
-  add(
-    "verify",
-    "reads and checks every record, and names segments that are missing, cannot be read or do not belong here; exit code 1 when there is such a segment, or damage that has not been set aside",
-    { work: journalVerify, readsOnly: true },
-  );
-  journal
-    .command("accept")
-    .description(
-      "confirms that segments which `verify` names as missing are gone for good, or were moved elsewhere",
-    )
-    .argument("[segments...]", "names as `verify` gives them")
-    .option("--before <date>", "all missing segments that were begun before this day (UTC)", parseDate)
-    .option("--json", "print JSON", false)
-    .action((names: string[], { before = null, json }: Output & { before?: string | null }) =>
-      run((config) => journalAccept(config, edges, { names, before, json })),
+/** Compares the segments with the journal's list and with what the database has loaded, too. */
+const verify = command({
+  does: "reads and checks every record, and names segments that are missing, cannot be read or do not belong here; exit code 1 when there is such a segment, or damage that has not been set aside",
+  json: journalVerifyJson,
+  readsOnly: true,
+  run: async (config, { clock, stdout, stderr }, { printJson }) => {
+    const { loaded, unasked } = await readLoadedSegments(config, clock);
+    const report = await verifyJournal(journalDir(config), { clock, loaded });
+    if (printJson) printJson(report);
+    else say(stdout, ...describeReport(report));
+    if (unasked !== null)
+      say(stderr, `The database was not asked which segments it has loaded and are not here: ${unasked}.`);
+    return report.damages.fresh + report.findings.length + report.strangers.length > 0 ? 1 : 0;
+  },
+});
+
+const accept = command({
+  does: "confirms that segments which `verify` names as missing are gone for good, or were moved elsewhere",
+  options: {
+    names: word("[segments...]", "names as `verify` gives them"),
+    before: option("<date>", "all missing segments that were begun before this day (UTC)", parseDate),
+  },
+  json: journalAcceptJson,
+  run: async (config, { clock, stdout }, { names, before, printJson }) => {
+    if (names === null && before === null)
+      throw new QuotekeeperError("USAGE", "name segments as `journal verify` does, or give --before");
+    const dir = journalDir(config);
+    const beforeHour = before === null ? null : hourOf(Date.parse(before));
+    const { loaded } = await readLoadedSegments(config, clock);
+    const options = { clock, fs: fileSystem(config.journalReaders), loaded };
+    const accepted = await acceptMissing(dir, { names: names ?? [], beforeHour }, options).catch(
+      (cause: unknown) => {
+        if (cause instanceof QuotekeeperError) throw cause;
+        const detail = `${join(dir, SEGMENT_LIST)} cannot be written: ${errnoOf(cause)}`;
+        throw new QuotekeeperError("JOURNAL_WRITE_FAILED", detail, { cause });
+      },
     );
-  add("repair", "copies damaged bytes aside; harmless beside a running collector", { work: journalRepair });
-};
-
-/** @returns 0; 1 when a segment cannot be read */
-async function journalList(config: Config, { stdout, stderr, env }: Edges, json: boolean): Promise<number> {
-  const segments = await listSegments(journalDir(config));
-  const unreadable = segments.flatMap((segment) => segment.unreadable ?? []);
-  if (json) printJson(stdout, journalListJson, segments.map(toJson));
-  else if (segments.length === 0) say(stdout, "The journal is empty.");
-  else {
-    const columns = ["Segment", "State", ...right("Size", "On disk"), "Last written (New York)"];
-    stdout.write(table(columns, segments.map(toCells), { stdout, env }));
-  }
-  for (const { message } of unreadable) say(stderr, message);
-  return unreadable.length > 0 ? 1 : 0;
-}
+    if (printJson) printJson({ accepted });
+    else if (accepted.length === 0) say(stdout, "Nothing to accept.");
+    else say(stdout, ...accepted.map(({ segment, as }) => `${segment}: ${ACCEPTED_AS[as]}`));
+    return 0;
+  },
+});
 
 /**
- * Reads and proves every record, and compares the segments with the journal's list and with what the database has loaded.
- *
- * @returns 1 when there is damage that has not been set aside, a segment that is missing, foreign, reordered, altered or
- *   unreadable, or a file that is no segment; else 0
+ * Deletes nothing and changes no segment. Exit code 1 when a person has to look at a file that is no segment or cannot be read;
+ * else 0.
  */
-async function journalVerify(
-  config: Config,
-  { clock, stdout, stderr }: Edges,
-  json: boolean,
-): Promise<number> {
-  const { loaded, unasked } = await readLoadedSegments(config, clock);
-  const report = await verifyJournal(journalDir(config), { clock, loaded });
-  if (json) printJson(stdout, journalVerifyJson, report);
-  else say(stdout, ...describeReport(report));
-  if (unasked !== null)
-    say(stderr, `The database was not asked which segments it has loaded and are not here: ${unasked}.`);
-  return report.damages.fresh + report.findings.length + report.strangers.length > 0 ? 1 : 0;
-}
-
-/**
- * Copies the bytes that hold no record aside. Nothing is deleted and no segment is changed.
- *
- * @returns 1 when a person has to look at a file that is no segment or cannot be read; else 0
- */
-async function journalRepair(
-  config: Config,
-  { clock, stdout, stderr }: Edges,
-  json: boolean,
-): Promise<number> {
-  const dir = journalDir(config);
-  const { found, setAside } = await repairJournal(dir, { clock, fs: fileSystem(config.journalReaders) });
-  if (json) {
+const repair = command({
+  does: "copies damaged bytes aside; harmless beside a running collector",
+  json: journalRepairJson,
+  run: async (config, { clock, stdout, stderr }, { printJson }) => {
+    const dir = journalDir(config);
+    const { found, setAside } = await repairJournal(dir, { clock, fs: fileSystem(config.journalReaders) });
     const { records, strangers } = found;
-    printJson(stdout, journalRepairJson, { records, setAside, strangers });
-  } else {
-    for (const note of setAside) say(stdout, describeNote(note));
-    say(
-      stdout,
-      setAside.length === 0
-        ? `Nothing to do: ${counts(found)}.`
-        : `${setAside.length} damaged stretches are set aside in ${join(dir, DAMAGED_DIR)}; ${counts(found)} are whole.`,
-    );
-    say(stdout, ...found.strangers.map(describeStranger));
-  }
-  const unreadable = found.findings.filter(({ problem }) => problem === "unreadable");
-  for (const { detail } of unreadable)
-    say(stderr, new QuotekeeperError("JOURNAL_UNREADABLE", detail).message);
-  return found.strangers.length + unreadable.length > 0 ? 1 : 0;
-}
+    if (printJson) printJson({ records, setAside, strangers });
+    else {
+      for (const note of setAside) say(stdout, describeNote(note));
+      say(
+        stdout,
+        setAside.length === 0
+          ? `Nothing to do: ${counts(found)}.`
+          : `${setAside.length} damaged stretches are set aside in ${join(dir, DAMAGED_DIR)}; ${counts(found)} are whole.`,
+      );
+      say(stdout, ...strangers.map(describeStranger));
+    }
+    const unreadable = found.findings.filter(({ problem }) => problem === "unreadable");
+    for (const { detail } of unreadable)
+      say(stderr, new QuotekeeperError("JOURNAL_UNREADABLE", detail).message);
+    return strangers.length + unreadable.length > 0 ? 1 : 0;
+  },
+});
 
-type AcceptArguments = Output & {
-  names: string[];
-  /** Also all missing segments that were begun before this day (UTC), `YYYY-MM-DD`; null: nothing more. */
-  before: string | null;
-};
-
-/**
- * Writes down that segments which `verify` names as missing are gone for good.
- *
- * @returns 0
- * @throws QuotekeeperError USAGE when nothing is named
- */
-async function journalAccept(
-  config: Config,
-  { clock, stdout }: Edges,
-  { json, names, before }: AcceptArguments,
-): Promise<number> {
-  if (names.length === 0 && before === null)
-    throw new QuotekeeperError("USAGE", "name segments as `journal verify` does, or give --before");
-  const dir = journalDir(config);
-  const beforeHour = before === null ? null : hourOf(Date.parse(before));
-  const { loaded } = await readLoadedSegments(config, clock);
-  const options = { clock, fs: fileSystem(config.journalReaders), loaded };
-  const accepted = await acceptMissing(dir, { names, beforeHour }, options).catch((cause: unknown) => {
-    if (cause instanceof QuotekeeperError) throw cause;
-    const detail = `${join(dir, SEGMENT_LIST)} cannot be written: ${errnoOf(cause)}`;
-    throw new QuotekeeperError("JOURNAL_WRITE_FAILED", detail, { cause });
-  });
-  if (json) printJson(stdout, journalAcceptJson, { accepted });
-  else if (accepted.length === 0) say(stdout, "Nothing to accept.");
-  else say(stdout, ...accepted.map(({ segment, as }) => `${segment}: ${ACCEPTED_AS[as]}`));
-  return 0;
-}
+export const journal = command({ commands: { list, verify, accept, repair } });
 
 const ACCEPTED_AS: Readonly<Record<Acceptance["as"], string>> = {
   away: "may be elsewhere from now on",

@@ -11,10 +11,10 @@ import { verifyLake } from "../files/lake/verifyLake.ts";
 import { withLake, someOf } from "../files/lake/whichLake.ts";
 import { writeLake } from "../files/lake/writeLake.ts";
 import { noteLake } from "../status/lakeJob.ts";
-import { archiveExists, withSchema } from "../archive/openArchive.ts";
+import { requireArchive, withSchema } from "../archive/openArchive.ts";
 import { type Edges, endingAtInterrupt } from "../ground/edges.ts";
 import { VERSION } from "../ground/version.ts";
-import { checkOrder, parseDate } from "./arguments.ts";
+import { parseDate, wrongOrder } from "./arguments.ts";
 import {
   type DropReport,
   type LakeReport,
@@ -22,118 +22,155 @@ import {
   lakeRestoreJson,
   lakeVerifyJson,
 } from "../files/lake/lakeReports.ts";
-import type { AddCommand } from "./command.ts";
+import { command, flag, option, required } from "./command.ts";
 import { oneLine, say } from "./terminal/harmless.ts";
-import { printJson } from "./terminal/printJson.ts";
 import { StatusLine } from "./terminal/statusLine.ts";
 import type pg from "pg";
 import { bytes, counted, thousands } from "../ground/figures.ts";
 
-type Common = { out?: string; json: boolean };
+const out = option("<directory>", "the lake's directory; default: QUOTEKEEPER_LAKE_DIR");
 
-type WriteOptions = Common & { through?: string; dropHot: boolean; anew: boolean };
-
-const OUT = "--out <directory>";
-const OUT_HELP = "the lake's directory; default: QUOTEKEEPER_LAKE_DIR";
-
-export const addLake: AddCommand = (lake, { run, edges }) => {
-  lake
-    .option(OUT, OUT_HELP)
-    .option("--through <date>", "last exchange date to write, YYYY-MM-DD; default: yesterday", parseDate)
-    .option(
-      "--drop-hot",
-      "drop quotes from the database that are in proven files and older than QUOTEKEEPER_LAKE_HOT_DAYS",
-      false,
-    )
-    .option(
-      "--anew",
-      "make the lake of this directory the archive's, or begin one there if it is empty. It is refused while the directory lacks dropped quotes",
-      false,
-    )
-    .option("--json", "print JSON", false)
-    .action((options: WriteOptions) =>
-      run((config) => write(config, edges, { ...options, out: outOf(config, edges, options) }), {
-        lake: (config) => outOf(config, edges, options),
-      }),
-    );
-  lake
-    .command("verify")
-    .description(
-      "reads every file of the lake and compares it with its manifest; exit code 1 when one differs",
-    )
-    .option(OUT, OUT_HELP)
-    .option("--json", "print JSON", false)
-    .action((options: Common) =>
-      run((config) => verify(config, edges, { ...options, out: outOf(config, edges, options) }), {
-        readsOnly: true,
-      }),
-    );
-  lake
-    .command("restore")
-    .description("brings quotes back that were dropped from the database")
-    .option(OUT, OUT_HELP)
-    .requiredOption("--from <date>", "first exchange date, YYYY-MM-DD", parseDate)
-    .requiredOption("--to <date>", "last exchange date, YYYY-MM-DD", parseDate)
-    .option("--json", "print JSON", false)
-    .action((options: Common & { from: string; to: string }) => {
-      checkOrder(options, lake);
-      return run((config) => restore(config, edges, { ...options, out: outOf(config, edges, options) }));
-    });
-};
-
-function outOf({ lakeDir }: Config, { directory }: Edges, { out }: Common): string {
-  const given = out ?? lakeDir;
-  if (given === undefined)
+function lakeDirOf({ lakeDir }: Config, { directory }: Edges, given: { out: string | null }): string {
+  const named = given.out ?? lakeDir;
+  if (named === undefined)
     throw new QuotekeeperError("USAGE", "name the lake's directory: --out, or QUOTEKEEPER_LAKE_DIR");
-  return resolve(directory, given);
+  return resolve(directory, named);
 }
 
 const DAY_MS = 86_400_000;
 
-/** @returns 0; 1 when the archive or the lake has lost quotes that the other has, or a table was left out */
-async function write(config: Config, edges: Edges, options: WriteOptions & { out: string }): Promise<number> {
-  const { out, json, through, anew, dropHot: drops } = options;
-  const line = new StatusLine(edges.stderr, edges.clock);
-  const { report, dropped } = await withPool(config, edges, async (pool, signal) => {
-    const program = `quotekeeper ${VERSION}`;
-    return withLake({ pool, out, begin: { program, anew } }, async (lake) => {
-      const report = await writeLake(lake, {
-        pool,
+/** Errors after which the lake is verified without the database: a copy of a lake may have none. */
+const NOT_ASKED: readonly string[] = ["ARCHIVE_EMPTY", "DATABASE_UNREACHABLE"];
+
+const verify = command({
+  does: "reads every file of the lake and compares it with its manifest; exit code 1 when one differs",
+  options: { out },
+  json: lakeVerifyJson,
+  readsOnly: true,
+  run: async (config, edges, { printJson, ...given }) => {
+    const out = lakeDirOf(config, edges, given);
+    const line = new StatusLine(edges.stderr, edges.clock);
+    const known = await withPool(config, edges, readKnownLake).catch((error: unknown) => {
+      if (!(error instanceof QuotekeeperError) || !NOT_ASKED.includes(error.code)) throw error;
+      say(edges.stderr, `The database is not asked whether it has dropped other quotes: ${error.message}`);
+      return null;
+    });
+    const report = await endingAtInterrupt(edges, (signal) =>
+      verifyLake(new LakeFiles(out), {
+        known,
         signal,
-        program,
-        through: through ?? null,
-        onProgress: ({ date: of, done, dates, table, rows }) =>
-          line.progress(
-            () =>
-              `${done} of ${counted(dates, "date")} | ${[of, table].join(" ").trim()} | ${counted(rows, "row")}`,
-          ),
+        onFile: (path, rows) => line.progress(() => `${path} | ${counted(rows, "row")}`),
+      }),
+    ).finally(() => line.end());
+    if (printJson) printJson({ out, ...report });
+    else
+      say(
+        edges.stdout,
+        ...report.faults.map(({ path, what }) => `${path}: ${what}`),
+        ...report.unfinished.map(
+          (of) =>
+            `${of}: a run was cut short, or left a table out; the next \`quotekeeper lake\` goes on there`,
+        ),
+        `${counted(report.dates, "date")}, ${counted(report.files, "file")}, ${counted(report.rows, "row")}, ${bytes(report.bytes)}: ${report.faults.length === 0 ? "all as the manifests say" : `${report.faults.length} are not as the manifests say`}.`,
+      );
+    return report.faults.length > 0 ? 1 : 0;
+  },
+});
+
+/** Exit code 0; 1 when the lake lacks dropped quotes. */
+const restore = command({
+  does: "brings quotes back that were dropped from the database",
+  options: {
+    out,
+    from: required(option("<date>", "first exchange date, YYYY-MM-DD", parseDate)),
+    to: required(option("<date>", "last exchange date, YYYY-MM-DD", parseDate)),
+  },
+  json: lakeRestoreJson,
+  check: wrongOrder,
+  run: async (config, edges, { from, to, printJson, ...given }) => {
+    const out = lakeDirOf(config, edges, given);
+    const line = new StatusLine(edges.stderr, edges.clock);
+    const report = await withPool(config, edges, (pool, signal) =>
+      withLake({ pool, out, begin: null }, (lake) =>
+        restoreLake(pool, {
+          lake,
+          from,
+          to,
+          signal,
+          onDate: (of, rows) => line.progress(() => `${of} | ${counted(rows, "quote")}`),
+        }),
+      ),
+    ).finally(() => line.end());
+    if (printJson) printJson({ out, ...report });
+    else
+      say(
+        edges.stdout,
+        `${counted(report.dates.length, "date is", "dates are")} whole again: ${counted(report.rows.quotes, "quote")} and ${counted(report.rows.extended_quotes, "extended quote")} came back.`,
+        ...missingLine(report.missing),
+      );
+    return report.missing.length > 0 ? 1 : 0;
+  },
+});
+
+/** Exit code 0; 1 when the archive or the lake has lost quotes that the other has, or a table was left out. */
+export const lake = command({
+  options: {
+    out,
+    through: option("<date>", "last exchange date to write, YYYY-MM-DD; default: yesterday", parseDate),
+    dropHot: flag(
+      "drop quotes from the database that are in proven files and older than QUOTEKEEPER_LAKE_HOT_DAYS",
+    ),
+    anew: flag(
+      "make the lake of this directory the archive's, or begin one there if it is empty. It is refused while the directory lacks dropped quotes",
+    ),
+  },
+  json: lakeJson,
+  lake: lakeDirOf,
+  run: async (config, edges, { through, dropHot: drops, anew, printJson, ...given }) => {
+    const out = lakeDirOf(config, edges, given);
+    const line = new StatusLine(edges.stderr, edges.clock);
+    const { report, dropped } = await withPool(config, edges, async (pool, signal) => {
+      const program = `quotekeeper ${VERSION}`;
+      return withLake({ pool, out, begin: { program, anew } }, async (lake) => {
+        const report = await writeLake(lake, {
+          pool,
+          signal,
+          program,
+          through,
+          onProgress: ({ date: of, done, dates, table, rows }) =>
+            line.progress(
+              () =>
+                `${done} of ${counted(dates, "date")} | ${[of, table].join(" ").trim()} | ${counted(rows, "row")}`,
+            ),
+        });
+        const before = new Date(edges.clock.now().getTime() - (config.lakeHotDays ?? HOT_DAYS) * DAY_MS);
+        const dropped = drops
+          ? await dropHot(pool, { files: lake.files, before, signal })
+          : { dropped: [], notDropped: [] };
+        return { report, dropped };
       });
-      const before = new Date(edges.clock.now().getTime() - (config.lakeHotDays ?? HOT_DAYS) * DAY_MS);
-      const dropped = drops
-        ? await dropHot(pool, { files: lake.files, before, signal })
-        : { dropped: [], notDropped: [] };
-      return { report, dropped };
-    });
-  }).finally(() => line.end());
-  const { kept, missing } = report;
-  if (config.lakeDir !== undefined && resolve(edges.directory, config.lakeDir) === out)
-    await noteLake(resolve(config.dataDir), {
-      at: edges.clock.now().toISOString(),
-      through: report.through,
-      kept,
-      failed: null,
-    });
-  if (json) printJson(edges.stdout, lakeJson, { out, ...report, ...dropped });
-  else say(edges.stdout, ...writtenLines(report, { out, through }), ...droppedLines(dropped));
-  return kept.length > 0 || missing.length > 0 || report.leftOut.length > 0 ? 1 : 0;
-}
+    }).finally(() => line.end());
+    const { kept, missing } = report;
+    if (config.lakeDir !== undefined && resolve(edges.directory, config.lakeDir) === out)
+      await noteLake(resolve(config.dataDir), {
+        at: edges.clock.now().toISOString(),
+        through: report.through,
+        kept,
+        failed: null,
+      });
+    if (printJson) printJson({ out, ...report, ...dropped });
+    else say(edges.stdout, ...writtenLines(report, { out, through }), ...droppedLines(dropped));
+    return kept.length > 0 || missing.length > 0 || report.leftOut.length > 0 ? 1 : 0;
+  },
+  commands: { verify, restore },
+});
 
 function writtenLines(
   report: LakeReport,
-  { out, through }: { out: string; through: string | undefined },
+  { out, through }: { out: string; through: string | null },
 ): string[] {
   const nothing =
-    through === undefined && report.through === null
+    through === null && report.through === null
       ? "no day is over yet"
       : `the lake goes through ${report.through}`;
   return [
@@ -170,77 +207,12 @@ function missingLine(missing: readonly string[]): string[] {
       ];
 }
 
-/** Errors after which the lake is verified without the database: a copy of a lake may have none. */
-const NOT_ASKED: readonly string[] = ["ARCHIVE_EMPTY", "DATABASE_UNREACHABLE"];
-
-/** @returns 0; 1 when a file differs from its manifest, or dropped quotes are missing */
-async function verify(
-  config: Config,
-  edges: Edges,
-  { out, json }: Common & { out: string },
-): Promise<number> {
-  const line = new StatusLine(edges.stderr, edges.clock);
-  const known = await withPool(config, edges, readKnownLake).catch((error: unknown) => {
-    if (!(error instanceof QuotekeeperError) || !NOT_ASKED.includes(error.code)) throw error;
-    say(edges.stderr, `The database is not asked whether it has dropped other quotes: ${error.message}`);
-    return null;
-  });
-  const report = await endingAtInterrupt(edges, (signal) =>
-    verifyLake(new LakeFiles(out), {
-      known,
-      signal,
-      onFile: (path, rows) => line.progress(() => `${path} | ${counted(rows, "row")}`),
-    }),
-  ).finally(() => line.end());
-  if (json) printJson(edges.stdout, lakeVerifyJson, { out, ...report });
-  else
-    say(
-      edges.stdout,
-      ...report.faults.map(({ path, what }) => `${path}: ${what}`),
-      ...report.unfinished.map(
-        (of) =>
-          `${of}: a run was cut short, or left a table out; the next \`quotekeeper lake\` goes on there`,
-      ),
-      `${counted(report.dates, "date")}, ${counted(report.files, "file")}, ${counted(report.rows, "row")}, ${bytes(report.bytes)}: ${report.faults.length === 0 ? "all as the manifests say" : `${report.faults.length} are not as the manifests say`}.`,
-    );
-  return report.faults.length > 0 ? 1 : 0;
-}
-
-/** @returns 0; 1 when the lake lacks dropped quotes */
-async function restore(
-  config: Config,
-  edges: Edges,
-  { out, json, from, to }: Common & { out: string; from: string; to: string },
-): Promise<number> {
-  const line = new StatusLine(edges.stderr, edges.clock);
-  const report = await withPool(config, edges, (pool, signal) =>
-    withLake({ pool, out, begin: null }, (lake) =>
-      restoreLake(pool, {
-        lake,
-        from,
-        to,
-        signal,
-        onDate: (of, rows) => line.progress(() => `${of} | ${counted(rows, "quote")}`),
-      }),
-    ),
-  ).finally(() => line.end());
-  if (json) printJson(edges.stdout, lakeRestoreJson, { out, ...report });
-  else
-    say(
-      edges.stdout,
-      `${counted(report.dates.length, "date is", "dates are")} whole again: ${counted(report.rows.quotes, "quote")} and ${counted(report.rows.extended_quotes, "extended quote")} came back.`,
-      ...missingLine(report.missing),
-    );
-  return report.missing.length > 0 ? 1 : 0;
-}
-
 async function withPool<T>(
   config: Config,
   edges: Edges,
   work: (pool: pg.Pool, signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  if (!(await archiveExists(config)))
-    throw new QuotekeeperError("ARCHIVE_EMPTY", `${resolve(config.dataDir)} holds no archive`);
+  await requireArchive(config);
   return endingAtInterrupt(edges, (signal) =>
     withSchema(config, { clock: edges.clock }, ({ pool }) => work(pool, signal)),
   );

@@ -1,65 +1,58 @@
 /** `quotekeeper login`: prints the address that a person opens, takes the code from there, and keeps the session. */
 import { resolve } from "node:path";
 import { createInterface } from "node:readline";
-import type { Config } from "../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../ground/errors.ts";
 import { inHoursAndMinutes, inNewYork } from "../market/durations.ts";
 import { type Edges, endingAtInterrupt } from "../ground/edges.ts";
 import { beginLogin, finishLogin } from "../collect/login/personLogin.ts";
 import { accountsToCall } from "../collector/operatorsWord.ts";
 import { type LoginAccount, loginOf, sessionEnd } from "../collect/login/accountSession.ts";
-import type { AddCommand } from "./command.ts";
+import { command, flag, option } from "./command.ts";
 import { say } from "./terminal/harmless.ts";
 
-type LoginOptions = { account?: string; again: boolean };
-
-export const addLogin: AddCommand = (command, { run, edges }) => {
-  command
-    .option("--account <name>", "the account; default: each that has no session, one after the other")
-    .option("--again", "log in although there is a session", false)
-    .addHelpText(
-      "after",
-      "\nNo password is asked for: it is given on the service's own page. A collector that runs here goes on at once.",
-    )
-    .action((options: LoginOptions) => run((config) => login(config, edges, options)));
-};
-
-/** @returns 0; 1 when an account of several was not let in @throws QuotekeeperError as `logIn`, where there is one account */
-async function login(config: Config, edges: Edges, { account, again }: LoginOptions): Promise<number> {
-  const { clock, stdout, stderr } = edges;
-  const dataDir = resolve(config.dataDir);
-  const called = await accountsToCall(config, account ?? null);
-  const wanting = called.flatMap((one) => loginOf(one) ?? []);
-  const [first] = called;
-  if (wanting.length === 0 && first)
-    throw new QuotekeeperError(
-      "USAGE",
-      `${first.service.title} wants no login: its credentials are all that it takes`,
-    );
-  let failed = 0;
-  await endingAtInterrupt(edges, async (signal) => {
-    const lines = linesOf(edges, signal);
-    try {
-      for (const of of wanting) {
-        const endsAt = sessionEnd(of, dataDir, clock.now());
-        if (endsAt && !again) sayUntil(edges, of, endsAt);
-        else
-          await logIn(of, { edges, dataDir, lines, signal }).catch((error: unknown) => {
-            const goesOn = wanting.length > 1 && error instanceof QuotekeeperError && !signal.aborted;
-            if (!goesOn) throw error;
-            failed += 1;
-            say(stderr, error.message);
-          });
+/** Exit code 0; 1 when an account of several was not let in. It fails as `logIn` does where there is one account. */
+export const login = command({
+  options: {
+    account: option("<name>", "the account; default: each that has no session, one after the other"),
+    again: flag("log in although there is a session"),
+  },
+  more: "No password is asked for: it is given on the service's own page. A collector that runs here goes on at once.",
+  run: async (config, edges, { account, again }) => {
+    const { clock, stdout, stderr } = edges;
+    const dataDir = resolve(config.dataDir);
+    const called = await accountsToCall(config, account);
+    const wanting = called.flatMap((one) => loginOf(one) ?? []);
+    const [first] = called;
+    if (wanting.length === 0)
+      throw new QuotekeeperError(
+        "USAGE",
+        `${first.service.title} wants no login: its credentials are all that it takes`,
+      );
+    let failed = 0;
+    await endingAtInterrupt(edges, async (signal) => {
+      const lines = linesOf(edges, signal);
+      try {
+        for (const of of wanting) {
+          const endsAt = sessionEnd(of, dataDir, clock.now());
+          if (endsAt && !again) sayUntil(edges, of, endsAt);
+          else
+            await logIn(of, { edges, dataDir, lines, signal }).catch((error: unknown) => {
+              const goesOn = wanting.length > 1 && error instanceof QuotekeeperError && !signal.aborted;
+              if (!goesOn) throw error;
+              failed += 1;
+              say(stderr, error.message);
+            });
+        }
+      } finally {
+        // Otherwise the open input keeps the process alive.
+        await lines.return(undefined);
       }
-    } finally {
-      // Otherwise the open input keeps the process alive.
-      await lines.return(undefined);
-    }
-  });
-  if (failed > 0) return 1;
-  if (wanting.length > 1) say(stdout, "All accounts are logged in.");
-  return 0;
-}
+    });
+    if (failed > 0) return 1;
+    if (wanting.length > 1) say(stdout, "All accounts are logged in.");
+    return 0;
+  },
+});
 
 /** How often a person may type the code of one address. */
 const TRIES = 3;

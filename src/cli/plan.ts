@@ -2,10 +2,8 @@
 import { z } from "zod";
 import { count as countJson, date as instantDate, exchangeDay } from "../ground/jsonWords.ts";
 import { parseDate } from "./arguments.ts";
-import type { AddCommand } from "./command.ts";
-import { printJson } from "./terminal/printJson.ts";
+import { command, option } from "./command.ts";
 import { GOVERNOR_REACH } from "../collect/budgetPlan.ts";
-import type { Config } from "../config/loadEnvironment.ts";
 import { inMinutes, inSeconds } from "../market/durations.ts";
 import type { Edges } from "../ground/edges.ts";
 import { requireRightClock } from "../status/rightClock.ts";
@@ -22,100 +20,96 @@ const together = {
   starving: z.array(z.string()),
 };
 
-export const planJson = z.strictObject({
-  date: exchangeDay,
-  limit: countJson,
-  windowMs: countJson,
-  slots: z.array(
-    z.strictObject({
-      at: instantDate,
-      calls: countJson,
-      doneMs: z.number().nullable(),
-    }),
-  ),
-  jobs: z.array(
-    z.strictObject({
-      job: z.string(),
-      slots: countJson,
-      instruments: countJson,
-      due: countJson,
-      starved: countJson,
-    }),
-  ),
-  batches: z.array(z.string()),
-  callsPerPass: countJson,
-  passMs: z.number(),
-  fullPassMs: z.number().nullable(),
-  fits: z.boolean().nullable(),
-  missedAtReach: countJson,
-  starving: z.array(z.string()),
-  fitsEveryMs: z.number().nullable(),
-  priceless: z.array(z.string()),
-  unlisted: z.array(z.string()),
-  accounts: z.array(
-    z.strictObject({
-      name: z.string(),
-      limit: countJson,
-      windowMs: countJson,
-      ...together,
-      callsADay: countJson,
-    }),
-  ),
-  withOneMore: z.strictObject(together).nullable(),
-  unasked: z.array(z.string()),
-});
-
-export const addPlan: AddCommand = (command, { run, edges }) => {
-  command
-    .option(
-      "--date <date>",
+/** Exit code 0 when everything is known to fit in the budget, else 1. */
+export const plan = command({
+  options: {
+    date: option(
+      "<date>",
       "exchange date, YYYY-MM-DD; default: the session under way, or the next",
       parseDate,
-    )
-    .option("--json", "print JSON", false)
-    .action((options: PlanOptions) => run((config) => plan(config, edges, options), { readsOnly: true }));
-};
-
-type PlanOptions = { date?: string; json: boolean };
-
-/** @returns 0 when everything is known to fit in the budget, else 1 */
-async function plan(config: Config, edges: Edges, { json, date }: PlanOptions): Promise<number> {
-  requireRightClock(edges.clock.now());
-  const { day, calendar, budget, another, priceless, unlisted, problem, simulated } = await planJobs(
-    config,
-    edges,
-    date ?? null,
-  );
-  const unknown = budget.slots.length === 0 ? null : chainsNotKnown({ priceless, unlisted });
-  const fits = budget.fits && unknown !== null ? null : budget.fits;
-  if (json) printJson(edges.stdout, planJson, { date: day, ...budget, fits, priceless, unlisted });
-  else if (budget.slots.length === 0) {
-    const reason = calendar.closedReason(day);
-    say(edges.stdout, `No job is due on ${day}${reason === null ? "" : ` (closed: ${reason})`}.`);
-  } else
-    say(
-      edges.stdout,
-      ...describe(budget, { date: day, another, unknown }, edges).replace(/\n$/, "").split("\n"),
+    ),
+  },
+  json: z.strictObject({
+    date: exchangeDay,
+    limit: countJson,
+    windowMs: countJson,
+    slots: z.array(
+      z.strictObject({
+        at: instantDate,
+        calls: countJson,
+        doneMs: z.number().nullable(),
+      }),
+    ),
+    jobs: z.array(
+      z.strictObject({
+        job: z.string(),
+        slots: countJson,
+        instruments: countJson,
+        due: countJson,
+        starved: countJson,
+      }),
+    ),
+    batches: z.array(z.string()),
+    callsPerPass: countJson,
+    passMs: z.number(),
+    fullPassMs: z.number().nullable(),
+    fits: z.boolean().nullable(),
+    missedAtReach: countJson,
+    starving: z.array(z.string()),
+    fitsEveryMs: z.number().nullable(),
+    priceless: z.array(z.string()),
+    unlisted: z.array(z.string()),
+    accounts: z.array(
+      z.strictObject({
+        name: z.string(),
+        limit: countJson,
+        windowMs: countJson,
+        ...together,
+        callsADay: countJson,
+      }),
+    ),
+    withOneMore: z.strictObject(together).nullable(),
+    unasked: z.array(z.string()),
+  }),
+  readsOnly: true,
+  run: async (config, edges, { date, printJson }) => {
+    requireRightClock(edges.clock.now());
+    const { day, calendar, budget, another, priceless, unlisted, problem, simulated } = await planJobs(
+      config,
+      edges,
+      date,
     );
-  if (!json && simulated)
-    say(edges.stdout, "The simulated market never closes; the plan is that of the exchange's hours.");
-  if (priceless.length > 0) {
-    const why = problem === null ? "that is not stored yet" : `that could not be read (${problem})`;
-    say(
-      edges.stderr,
-      `Not counted: the chains of ${priceless.join(", ")}, whose strikes depend on a last price ${why}. Poll them once: quotekeeper poll --symbols ${priceless.join(",")}`,
-    );
-  }
-  if (unlisted.length > 0) {
-    const why =
-      problem === null ? "nothing of them is stored yet" : `the archive could not be read (${problem})`;
-    say(
-      edges.stderr,
-      `Not counted: the chains of ${unlisted.join(", ")}, whose expirations the service lists, because ${why}. The collector asks for the list once a day.`,
-    );
-  }
-  return fits === true ? 0 : 1;
-}
+    const unknown = budget.slots.length === 0 ? null : chainsNotKnown({ priceless, unlisted });
+    const fits = budget.fits && unknown !== null ? null : budget.fits;
+    if (printJson) printJson({ date: day, ...budget, fits, priceless, unlisted });
+    else if (budget.slots.length === 0) {
+      const reason = calendar.closedReason(day);
+      say(edges.stdout, `No job is due on ${day}${reason === null ? "" : ` (closed: ${reason})`}.`);
+    } else
+      say(
+        edges.stdout,
+        ...describe(budget, { date: day, another, unknown }, edges).replace(/\n$/, "").split("\n"),
+      );
+    if (!printJson && simulated)
+      say(edges.stdout, "The simulated market never closes; the plan is that of the exchange's hours.");
+    if (priceless.length > 0) {
+      const why = problem === null ? "that is not stored yet" : `that could not be read (${problem})`;
+      say(
+        edges.stderr,
+        `Not counted: the chains of ${priceless.join(", ")}, whose strikes depend on a last price ${why}. Poll them once: quotekeeper poll --symbols ${priceless.join(",")}`,
+      );
+    }
+    if (unlisted.length > 0) {
+      const why =
+        problem === null ? "nothing of them is stored yet" : `the archive could not be read (${problem})`;
+      say(
+        edges.stderr,
+        `Not counted: the chains of ${unlisted.join(", ")}, whose expirations the service lists, because ${why}. The collector asks for the list once a day.`,
+      );
+    }
+    return fits === true ? 0 : 1;
+  },
+});
 
 type Another = Awaited<ReturnType<typeof planJobs>>["another"];
 

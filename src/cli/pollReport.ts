@@ -1,7 +1,7 @@
 /** What `quotekeeper poll` prints: a table or JSON, and what is wrong with what was asked for. */
 import { z } from "zod";
 import { decimalText, instant } from "../ground/jsonWords.ts";
-import { printJson } from "./terminal/printJson.ts";
+import type { PrintJson } from "./command.ts";
 import type { QuoteLine } from "../archive/ask/dashboardTypes.ts";
 import { errorOf } from "../services/registry.ts";
 import { ERRORS, QuotekeeperError } from "../ground/errors.ts";
@@ -55,13 +55,13 @@ type ReportInput = {
   /** What went wrong besides. */
   problems: readonly QuotekeeperError[];
   edges: Edges;
-  json: boolean;
+  printJson: PrintJson<typeof pollJson>;
 };
 
 /** Prints the quotes and what is wrong. @returns 0 when every instrument asked for was stored, 1 otherwise */
 export function reportPoll(
   answers: readonly OnceAnswer[],
-  { refused, guesses, problems: others, edges, json }: ReportInput,
+  { refused, guesses, problems: others, edges, printJson }: ReportInput,
 ): number {
   const lines = linesOf(answers).filter(({ instrument }) => !refused.has(instrument));
   const matched = answers.map(matchedOf);
@@ -72,13 +72,13 @@ export function reportPoll(
     ...answers.flatMap((one, place) => problemsOf(one, matched[place] ?? null, { refused, guesses })),
     ...others,
   ];
-  if (json) {
+  if (printJson) {
     const errors = problems.map(({ code, message, detail }) => {
       return { code, message, detail, hint: ERRORS[code].hint };
     });
-    printJson(edges.stdout, pollJson, { quotes: lines, errors });
+    printJson({ quotes: lines, errors });
   } else if (lines.length > 0) edges.stdout.write(quoteTable(lines, edges));
-  if (!json) for (const { message } of problems) say(edges.stderr, message);
+  if (!printJson) for (const { message } of problems) say(edges.stderr, message);
   for (const line of matched.flatMap((one) => one?.flatMap(oddFieldsOf) ?? [])) say(edges.stderr, line);
   return problems.length > 0 ? 1 : 0;
 }

@@ -1,6 +1,6 @@
-/** The command line: names the commands, and loads the file of the given one. */
+/** The command line: makes commander's commands of ours, and runs the given one. */
 import { resolve } from "node:path";
-import { Command, Help, type Option } from "commander";
+import { Argument, Command, Option } from "commander";
 import { closest, distance } from "fastest-levenshtein";
 import { loadConfig } from "../config/loadEnvironment.ts";
 import { exposedSecrets, misspeltSettings } from "../config/settingSources.ts";
@@ -11,167 +11,35 @@ import { dataDirOwned, lakeOwned, refuseOthers } from "../ground/oneOwner.ts";
 import { VERSION } from "../ground/version.ts";
 import { requireRightClock } from "../status/rightClock.ts";
 
-import { type AddCommand, type Cli, EXIT_CODES } from "./command.ts";
+import { type CommandOfAnyType, flag, flagOf, type Given, type Input } from "./command.ts";
+import { COMMANDS } from "./commands.ts";
 import { complain } from "./terminal/complain.ts";
 import { harmlessEdges, say } from "./terminal/harmless.ts";
 
-/** Headings of `--help`, in the order in which a user meets them. */
-const FIRST = "First use:";
-const COLLECT = "Collect:";
-const ASK = "Ask:";
-const ARCHIVE = "Archive:";
-const OPERATE = "Operate:";
+const EXIT_CODES = "\nExit codes: 0 done, 1 something needs a person, 2 wrong usage or configuration.";
 
-/** What a command does in a line, where it stands in `--help`, a command line to begin with, and its file. */
-type KnownCommand = { does: string; group: string; example: string; load: () => Promise<AddCommand> };
-
-/** Only the given command's file is loaded. */
-const COMMANDS: Readonly<Record<string, KnownCommand>> = {
-  start: {
-    does: "everything in one process: migrate, collect, load, dashboard; with nothing configured also an embedded database and a simulated market",
-    group: FIRST,
-    example: "start",
-    load: async () => (await import("./start.ts")).addStart,
-  },
-  init: {
-    does: "asks five questions (symbols, chains, hours, account, database), and writes job files and .env from the answers; it overwrites nothing",
-    group: FIRST,
-    example: "init --symbols AAPL,MSFT --hours regular",
-    load: async () => (await import("./init/init.ts")).addInit,
-  },
-  collect: {
-    does: "the collector alone, without the dashboard",
-    group: COLLECT,
-    example: "collect",
-    load: async () => (await import("./start.ts")).addCollect,
-  },
-  web: {
-    does: "the dashboard alone, over the archive of DATABASE_URL or of the data directory; it only reads",
-    group: ASK,
-    example: "web",
-    load: async () => (await import("./web.ts")).addWeb,
-  },
-  poll: {
-    does: "makes one poll now, keeps it in journal and archive, and prints it as a table; give one of --symbols, --watchlist, --option",
-    group: COLLECT,
-    example: "poll --symbols AAPL,MSFT",
-    load: async () => (await import("./poll.ts")).addPoll,
-  },
-  login: {
-    does: "logs in to an account whose service wants a person each day: prints the address to open, and takes the code from there",
-    group: FIRST,
-    example: "login --account main",
-    load: async () => (await import("./login.ts")).addLogin,
-  },
-  doctor: {
-    does: "tries the account with a few calls, and says what holds of each assumption about the service; exit code 1 when something that is needed does not",
-    group: FIRST,
-    example: "doctor --report report.txt",
-    load: async () => (await import("./doctor.ts")).addDoctor,
-  },
-  serve: {
-    does: "a Market Quotes Service of your own, to point programs at",
-    group: ASK,
-    example: "serve --source simulated",
-    load: async () => (await import("./serve.ts")).addServe,
-  },
-  "serve keys": {
-    does: "who may call the service: keys that outlive a run, sealed in the data directory",
-    group: ASK,
-    example: "serve keys add notebook",
-    load: async () => (await import("./serveKeys.ts")).addServeKeys,
-  },
-  migrate: {
-    does: "brings the database's schema up to date; does nothing if it is",
-    group: ARCHIVE,
-    example: "migrate",
-    load: async () => (await import("./migrate.ts")).addMigrate,
-  },
-  jobs: {
-    does: "the job files",
-    group: COLLECT,
-    example: "jobs check",
-    load: async () => (await import("./jobs.ts")).addJobs,
-  },
-  plan: {
-    does: "the calls and batches that the jobs need at each slot of the session, and what would be missed; exit code 1 when over budget",
-    group: COLLECT,
-    example: "plan --date 2026-12-18",
-    load: async () => (await import("./plan.ts")).addPlan,
-  },
-  accounts: {
-    does: "the accounts that share the jobs: what each does, and who collects it",
-    group: COLLECT,
-    example: "accounts drain main",
-    load: async () => (await import("./accounts.ts")).addAccounts,
-  },
-  calendar: {
-    does: "the exchange's sessions, as the program knows them: date, kind, pre, open, close, post",
-    group: COLLECT,
-    example: "calendar --from 2026-12-01 --to 2026-12-31",
-    load: async () => (await import("./calendar.ts")).addCalendar,
-  },
-  coverage: {
-    does: "what was due and what is stored, by instrument and session, worst first, and why the rest is missing; exit code 1 when something is missing",
-    group: ASK,
-    example: "coverage --from 2026-12-01 --to 2026-12-04",
-    load: async () => (await import("./coverage.ts")).addCoverage,
-  },
-  journal: {
-    does: "the journal's health; no command ever changes a record",
-    group: ARCHIVE,
-    example: "journal verify",
-    load: async () => (await import("./journal.ts")).addJournal,
-  },
-  backfill: {
-    does: "refills the archive from what was once received, because the service itself has no history; give one of --journal, --xml, --csv, --parquet, --symbols-file or --chain, --gaps",
-    group: ARCHIVE,
-    example: "backfill --gaps --from 2026-12-01 --to 2026-12-04",
-    load: async () => (await import("./backfill/backfill.ts")).addBackfill,
-  },
-  export: {
-    does: "the archive as files for other engines, a directory for each exchange date",
-    group: ASK,
-    example: "export --format csv --out quotes --symbols AAPL",
-    load: async () => (await import("./export.ts")).addExport,
-  },
-  lake: {
-    does: "whole days of the archive as proven Parquet files, those that are not there yet; `lake verify` reads them, `lake restore` brings quotes back",
-    group: ARCHIVE,
-    example: "lake --out lake --through 2026-11-30",
-    load: async () => (await import("./lake.ts")).addLake,
-  },
-  sql: {
-    does: "asks the archive in SQL, lake and database as one, with DuckDB; it only reads",
-    group: ASK,
-    example: "sql 'select * from latest_quotes'",
-    load: async () => (await import("./sql.ts")).addSql,
-  },
-  status: {
-    does: "what is healthy, late or lost, a line each; exit code 1 when something needs a person",
-    group: OPERATE,
-    example: "status",
-    load: async () => (await import("./status.ts")).addStatus,
-  },
-};
+const KNOWN = Object.entries(COMMANDS).flatMap(([group, commands]) =>
+  Object.entries(commands).map(([words, known]) => ({ group, words, ...known })),
+);
 
 /** The whole command line; `done` gets the exit code of the command that ran. */
 export async function createProgram(edges: Edges, done: (exitCode: number) => void): Promise<Command> {
-  return programWith(Object.keys(COMMANDS), edges, { done });
+  return programWith(
+    KNOWN.map(({ words }) => words),
+    { edges, done, argv: [] },
+  );
 }
 
-type RunOptions = {
+type ProgramRun = {
+  edges: Edges;
   done: (exitCode: number) => void;
-  /** The command line; default: none. With `--json` the caller prints errors as JSON. */
-  argv?: readonly string[];
+  /** The command line. With `--json` the caller prints errors as JSON. */
+  argv: readonly string[];
 };
 
 /** @param loaded commands with options and arguments; the others have a line of help only */
-async function programWith(
-  loaded: readonly string[],
-  edges: Edges,
-  { done, argv = [] }: RunOptions,
-): Promise<Command> {
+async function programWith(loaded: readonly string[], context: ProgramRun): Promise<Command> {
+  const { edges, argv } = context;
   const asJson = argv.includes("--json");
   const program = new Command("quotekeeper")
     .description(
@@ -191,42 +59,90 @@ async function programWith(
       getOutHelpWidth: () => edges.stdout.columns,
       getErrHelpWidth: () => edges.stderr.columns,
     })
-    // Whoever does not give a switch has not switched it on.
-    .configureHelp({ optionDescription: describeOption })
-    .commandsGroup(OPERATE)
     .exitOverride()
     // An option behind `serve keys add` belongs to `add`, even if `serve` has an option of the same name.
     .enablePositionalOptions()
     .showHelpAfterError(!asJson && "(add --help for what is possible)");
-  const run: Cli["run"] = async (work, { readsOnly = false, waitsForClock = false, lake } = {}) => {
-    // What is written bears its time.
-    if (!readsOnly && !waitsForClock) requireRightClock(edges.clock.now());
-    for (const unknown of misspeltSettings(edges.env, edges.directory))
-      say(edges.stderr, describeUnknown(unknown));
-    const config = loadConfig(edges.env, edges.directory);
-    const secrets = exposedSecrets(edges.env, edges.directory);
-    const owned = [dataDirOwned(resolve(config.dataDir)), ...(lake ? [lakeOwned(lake(config))] : [])];
-    const { uid } = edges;
-    if (uid !== undefined && !readsOnly) await refuseOthers(owned, { uid, argv });
-    const exposed = [secrets, await closeToOthers(resolve(config.dataDir), config.journalReaders)];
-    for (const problem of exposed) if (problem) say(edges.stderr, problem.message);
-    done(await work(config));
-  };
-  for (const [path, { does, group, example, load }] of Object.entries(COMMANDS)) {
-    const [name = "", below] = path.split(" ");
+  for (const { group, words, does, example, load } of KNOWN) {
+    const [name = "", below] = words.split(" ");
     const above = below === undefined ? program : program.commands.find((one) => one.name() === name);
     const command = (above ?? program).command(below ?? name).description(does);
     if (above === program) command.helpGroup(group);
-    if (loaded.includes(path)) (await load())(command, { edges, run, done });
+    if (loaded.includes(words)) addValue(command, await load(), context);
     command.addHelpText("after", `\nExample:\n  quotekeeper ${example}`);
     for (const one of [command, ...command.commands]) one.addHelpText("after", EXIT_CODES);
   }
   return program;
 }
 
-/** The description of an option, with its choices and its default. A switch has neither. */
-function describeOption(option: Option): string {
-  return option.defaultValue === false ? option.description : Help.prototype.optionDescription(option);
+/** Adds options, words, commands and work to one of commander's commands. */
+function addValue(command: Command, value: CommandOfAnyType, context: ProgramRun): void {
+  const { options = {}, json, more, commands = {} } = value;
+  const inputs = Object.entries(json ? { ...options, json: options.json ?? flag("print JSON") } : options);
+  for (const [name, input] of inputs)
+    if (input.isWord) command.addArgument(argumentOf(input));
+    else command.addOption(optionOf(name, input));
+  if (value.noWords) command.allowExcessArguments();
+  for (const [name, below] of Object.entries(commands))
+    addValue(command.command(name).description(below.does ?? ""), below, context);
+  if (more !== undefined) command.addHelpText("after", `\n${more}`);
+  if (!value.run && !value.runWithoutSettings) return;
+  command.action(async () => {
+    const wrong = (what: string): never => command.error(`error: ${what}`, { exitCode: 2 });
+    if (value.noWords && command.args.length > 0) wrong(value.noWords(command.args));
+    const words = command.processedArgs.values();
+    const found = inputs.map(([name, input]) => {
+      const given: unknown = input.isWord ? words.next().value : command.getOptionValue(name);
+      // Commander would require an option of `serve` for `serve keys` too.
+      if (input.isRequired && given === undefined)
+        wrong(`required option '${flagOf(name)} ${input.takes}' not specified`);
+      return [name, given ?? input.otherwise] as const;
+    });
+    const given = Object.fromEntries(found);
+    const problem = value.check?.(given, context.edges) ?? null;
+    if (problem !== null) wrong(problem);
+    context.done(await runValue(value, given, context));
+  });
+}
+
+function optionOf(name: string, input: Input<unknown>): Option {
+  const { takes, help, parse, choices, otherwise, conflicts } = input;
+  const option = new Option(`${flagOf(name)} ${takes}`.trim(), help);
+  if (parse) option.argParser(parse as (text: string, before: unknown) => unknown);
+  if (choices) option.choices(choices);
+  if (otherwise !== null && otherwise !== false) option.default(otherwise);
+  return conflicts ? option.conflicts([...conflicts]) : option;
+}
+
+function argumentOf({ takes, help, parse }: Input<unknown>): Argument {
+  const argument = new Argument(takes, help);
+  return parse ? argument.argParser(parse as (text: string) => unknown) : argument;
+}
+
+/** Reads the settings, refuses users who do not own the directories, and runs the command. @returns its exit code */
+async function runValue(
+  value: CommandOfAnyType,
+  given: Given<NonNullable<CommandOfAnyType["options"]>>,
+  { edges, argv }: ProgramRun,
+): Promise<number> {
+  if (!value.run) return (await value.runWithoutSettings?.(edges, given)) ?? 0;
+  const readsOnly = typeof value.readsOnly === "function" ? value.readsOnly(edges) : value.readsOnly;
+  // What is written bears its time.
+  if (!readsOnly && !value.waitsForClock) requireRightClock(edges.clock.now());
+  for (const unknown of misspeltSettings(edges.env, edges.directory))
+    say(edges.stderr, describeUnknown(unknown));
+  const config = loadConfig(edges.env, edges.directory);
+  const secrets = exposedSecrets(edges.env, edges.directory);
+  const lake = value.lake ? [lakeOwned(value.lake(config, edges, given))] : [];
+  const { uid } = edges;
+  if (uid !== undefined && !readsOnly)
+    await refuseOthers([dataDirOwned(resolve(config.dataDir)), ...lake], { uid, argv });
+  const exposed = [secrets, await closeToOthers(resolve(config.dataDir), config.journalReaders)];
+  for (const problem of exposed) if (problem) say(edges.stderr, problem.message);
+  const printJson = given.json
+    ? (document: unknown) => edges.stdout.write(`${JSON.stringify(document, null, 2)}\n`)
+    : null;
+  return value.run(config, edges, { ...given, printJson });
 }
 
 /** Ends with wrong usage, before help is shown, when a word names no command. @returns an empty text to put before the help */
@@ -244,7 +160,8 @@ function refuseUnknown(command: Command): string {
 function namedIn(argv: readonly string[]): string[] {
   const words = argv.filter((word) => !word.startsWith("-"));
   const [first = "", second = ""] = words[0] === "help" ? words.slice(1) : words;
-  return [`${first} ${second}` in COMMANDS ? `${first} ${second}` : first];
+  const both = `${first} ${second}`;
+  return [KNOWN.some((known) => known.words === both) ? both : first];
 }
 
 /** Other programs' words for `--version`. */
@@ -257,10 +174,7 @@ export async function runProgram(argv: readonly string[], outside: Edges): Promi
   const edges = harmlessEdges(outside);
   let exitCode = 0;
   try {
-    const program = await programWith(namedIn(argv), edges, {
-      argv,
-      done: (code) => (exitCode = code),
-    });
+    const program = await programWith(namedIn(argv), { edges, argv, done: (code) => (exitCode = code) });
     await program.parseAsync(isVersion(argv) ? ["--version"] : [...argv], { from: "user" });
     return exitCode;
   } catch (error) {

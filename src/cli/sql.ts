@@ -1,7 +1,6 @@
 /** `quotekeeper sql`: one statement, or a prompt for many, over lake and database as one archive. */
 import { open, rename, rm } from "node:fs/promises";
 import { dirname, join, basename, resolve } from "node:path";
-import { Option } from "commander";
 import type pg from "pg";
 import type { Config } from "../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../ground/errors.ts";
@@ -17,90 +16,74 @@ import { PROCESSES } from "../ground/processes.ts";
 import { archiveExists, withSchema } from "../archive/openArchive.ts";
 import { type Edges, Interrupted, READER_GONE } from "../ground/edges.ts";
 import { parseInstant } from "./arguments.ts";
-import type { AddCommand } from "./command.ts";
-import { showAnswer, type SqlFormat } from "./sqlAnswer.ts";
+import { command, flag, type Given, option, without, word } from "./command.ts";
+import { showAnswer, type SqlFormat, sqlJson } from "./sqlAnswer.ts";
 import { openSqlDirs } from "./sqlDirs.ts";
 import { oneLine, say } from "./terminal/harmless.ts";
 import { SHOW_EVERY_MS, StatusLine } from "./terminal/statusLine.ts";
 import { counted } from "../ground/figures.ts";
 
-type Options = {
-  file?: string;
-  lake?: string;
-  lakeOnly: boolean;
-  asOf?: Instant;
-  json: boolean;
-  csv: boolean;
-  raw: boolean;
-  parquet?: string;
+const options = {
+  statement: word("[statement]", "what to ask; without it, it is read from standard input, or asked for"),
+  file: option("<file>", "read the statement from a file"),
+  lake: option("<directory>", "the lake's directory; default: QUOTEKEEPER_LAKE_DIR"),
+  lakeOnly: flag("ask the lake alone, without the database"),
+  asOf: option(
+    "<time>",
+    "the time for which option_chain_latest shows contracts, with its offset; default: now",
+    parseInstant,
+  ),
+  json: without(["csv", "parquet"], flag("print JSON")),
+  csv: without(["parquet"], flag("print CSV")),
+  raw: flag("in CSV write every text exactly as it is, even if a spreadsheet would run it as a formula"),
+  parquet: option("<file>", "write a Parquet file; it appears when it is whole"),
 };
 
-export const addSql: AddCommand = (command, { run, edges }) => {
-  const format = (flag: string, help: string): Option => new Option(flag, help).default(false);
-  command
-    .argument("[statement]", "what to ask; without it, it is read from standard input, or asked for")
-    .option("--file <file>", "read the statement from a file")
-    .option("--lake <directory>", "the lake's directory; default: QUOTEKEEPER_LAKE_DIR")
-    .option("--lake-only", "ask the lake alone, without the database", false)
-    .option(
-      "--as-of <time>",
-      "the time for which option_chain_latest shows contracts, with its offset; default: now",
-      parseInstant,
-    )
-    .addOption(format("--json", "print JSON").conflicts(["csv", "parquet"]))
-    .addOption(format("--csv", "print CSV").conflicts(["parquet"]))
-    .option(
-      "--raw",
-      "in CSV write every text exactly as it is, even if a spreadsheet would run it as a formula",
-      false,
-    )
-    .option("--parquet <file>", "write a Parquet file; it appears when it is whole")
-    .action((statement: string | undefined, options: Options) => {
-      if (statement !== undefined && options.file !== undefined)
-        command.error("error: give the statement or --file, not both", { exitCode: 2 });
-      if (options.raw && !options.csv) command.error("error: --raw is for --csv", { exitCode: 2 });
-      return run((config) => sql(config, edges, { ...options, statement }), { readsOnly: true });
-    });
-};
+type Options = Given<typeof options>;
 
-async function sql(
-  config: Config,
-  edges: Edges,
-  options: Options & { statement: string | undefined },
-): Promise<number> {
-  const text = await statementOf(edges, options);
-  const dir = lakeDirOf(config, edges, options);
-  const lake = dir === null ? null : new LakeFiles(dir);
-  if (lake === null) {
-    if (options.lakeOnly)
-      throw new QuotekeeperError(
-        "USAGE",
-        "--lake-only: name the lake's directory, by --lake or QUOTEKEEPER_LAKE_DIR",
-      );
-    if (edges.stderr.isTTY && text === null)
-      say(edges.stderr, "No lake: only the database is queried (--lake or QUOTEKEEPER_LAKE_DIR adds one).");
-  }
-  const ducks = startAhead();
-  const ask = (pool: pg.Pool | null): Promise<number> =>
-    askAll({ pool, lake, edges, options, text, ducks, dataDir: resolve(config.dataDir) });
-  try {
-    if (options.lakeOnly) return await ask(null);
-    if (!(await archiveExists(config)))
-      throw new QuotekeeperError(
-        "ARCHIVE_EMPTY",
-        `${resolve(config.dataDir)} holds no archive${lake === null ? "" : "; with --lake-only the lake alone is asked"}`,
-      );
-    return await withSchema(config, { clock: edges.clock }, ({ pool }) => ask(pool));
-  } catch (error) {
-    if (lake !== null && error instanceof QuotekeeperError && error.code === "DATABASE_UNREACHABLE")
-      throw new QuotekeeperError(error.code, `${error.detail}; with --lake-only the lake alone is asked`, {
-        cause: error,
-      });
-    throw error;
-  } finally {
-    await ducks.close();
-  }
-}
+export const sql = command({
+  options,
+  json: sqlJson,
+  readsOnly: true,
+  check: ({ statement, file, raw, csv }) => {
+    if (statement !== null && file !== null) return "give the statement or --file, not both";
+    return raw && !csv ? "--raw is for --csv" : null;
+  },
+  run: async (config, edges, options) => {
+    const text = await statementOf(edges, options);
+    const dir = lakeDirOf(config, edges, options);
+    const lake = dir === null ? null : new LakeFiles(dir);
+    if (lake === null) {
+      if (options.lakeOnly)
+        throw new QuotekeeperError(
+          "USAGE",
+          "--lake-only: name the lake's directory, by --lake or QUOTEKEEPER_LAKE_DIR",
+        );
+      if (edges.stderr.isTTY && text === null)
+        say(edges.stderr, "No lake: only the database is queried (--lake or QUOTEKEEPER_LAKE_DIR adds one).");
+    }
+    const ducks = startAhead();
+    const ask = (pool: pg.Pool | null): Promise<number> =>
+      askAll({ pool, lake, edges, options, text, ducks, dataDir: resolve(config.dataDir) });
+    try {
+      if (options.lakeOnly) return await ask(null);
+      if (!(await archiveExists(config)))
+        throw new QuotekeeperError(
+          "ARCHIVE_EMPTY",
+          `${resolve(config.dataDir)} holds no archive${lake === null ? "" : "; with --lake-only the lake alone is asked"}`,
+        );
+      return await withSchema(config, { clock: edges.clock }, ({ pool }) => ask(pool));
+    } catch (error) {
+      if (lake !== null && error instanceof QuotekeeperError && error.code === "DATABASE_UNREACHABLE")
+        throw new QuotekeeperError(error.code, `${error.detail}; with --lake-only the lake alone is asked`, {
+          cause: error,
+        });
+      throw error;
+    } finally {
+      await ducks.close();
+    }
+  },
+});
 
 /** Each statement has a DuckDB of its own, which starts while the database is opened, or while a person types. */
 function startAhead() {
@@ -117,17 +100,14 @@ function startAhead() {
 }
 
 function lakeDirOf({ lakeDir }: Config, { directory }: Edges, { lake }: Options): string | null {
-  const given = lake ?? lakeDir;
-  return given === undefined ? null : resolve(directory, given);
+  const given = lake ?? lakeDir ?? null;
+  return given === null ? null : resolve(directory, given);
 }
 
 /** @returns null: a person at a terminal is asked */
-async function statementOf(
-  edges: Edges,
-  { statement, file }: Options & { statement: string | undefined },
-): Promise<string | null> {
-  if (statement !== undefined) return statement;
-  if (file !== undefined) {
+async function statementOf(edges: Edges, { statement, file }: Options): Promise<string | null> {
+  if (statement !== null) return statement;
+  if (file !== null) {
     const path = resolve(edges.directory, file);
     return readTextFile(path).catch((error: NodeJS.ErrnoException) => {
       throw new QuotekeeperError("USAGE", `--file ${path} cannot be read (${error.code ?? error.message})`);
@@ -171,7 +151,7 @@ async function askOne(
   const { json, csv, raw, parquet, asOf } = options;
   const ended = new AbortController();
   const stopListening = edges.onInterrupt((signal) => ended.abort(new Interrupted(signal)));
-  const out = parquet === undefined ? null : resolve(edges.directory, parquet);
+  const out = parquet === null ? null : resolve(edges.directory, parquet);
   // In the directory of `out`, so that a rename puts the whole file there.
   const draft = out === null ? null : join(dirname(out), `.${basename(out)}.partial-${PROCESSES.pid}`);
   const dirs = await openSqlDirs(pool && dataDir, edges.uid);
@@ -186,7 +166,7 @@ async function askOne(
         lake,
         dir: dirs.temp,
         places: dirs.places,
-        asOf: asOf ?? null,
+        asOf,
         signal: ended.signal,
         parquet: draft,
         onRows: progress.rows,

@@ -1,5 +1,5 @@
 /** `quotekeeper start` and `quotekeeper collect`: collection until Ctrl-C or SIGTERM. */
-import type { AddCommand } from "./command.ts";
+import { command } from "./command.ts";
 import { resolve } from "node:path";
 import { prepareCluster } from "../archive/embedded/prepareCluster.ts";
 import { requireJobs } from "../schedule/readJobs.ts";
@@ -23,13 +23,15 @@ const EMBEDDED_PATIENCE_MS = 10_000;
 /** How long a start asks a database that answers for leases before it collects without them, in ms. */
 const JOIN_PATIENCE_MS = 15_000;
 
-export const addStart: AddCommand = (command, { run, edges }) => {
-  command.action(() => run((config) => start(config, edges, { web: true }), { waitsForClock: true }));
-};
+export const start = command({
+  waitsForClock: true,
+  run: (config, edges) => runUntilSignal(config, edges, { web: true }),
+});
 
-export const addCollect: AddCommand = (command, { run, edges }) => {
-  command.action(() => run((config) => start(config, edges, { web: false }), { waitsForClock: true }));
-};
+export const collect = command({
+  waitsForClock: true,
+  run: (config, edges) => runUntilSignal(config, edges, { web: false }),
+});
 
 /**
  * Runs until a signal. Opens in order, closes in reverse.
@@ -38,7 +40,11 @@ export const addCollect: AddCommand = (command, { run, edges }) => {
  * @throws QuotekeeperError COLLECTOR_RUNNING when another collector has the data directory; COLLECTOR_DIFFERS when the
  *   archive's other collectors use other files; COLLECTOR_REPLACED when another process runs as this collector
  */
-async function start(config: Config, edges: Edges, { web: withWeb }: { web: boolean }): Promise<number> {
+async function runUntilSignal(
+  config: Config,
+  edges: Edges,
+  { web: withWeb }: { web: boolean },
+): Promise<number> {
   const { clock } = edges;
   const begun = await begin(config, edges, withWeb);
   const { lock, log } = begun;

@@ -1,11 +1,9 @@
 /** `quotekeeper status`: what is healthy, late or lost. */
-import { Option } from "commander";
 import { parseWhole } from "./arguments.ts";
-import type { AddCommand } from "./command.ts";
+import { command, option } from "./command.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import type { Edges, Sink } from "../ground/edges.ts";
 import { statusJson, type StatusReport } from "../status/statusJson.ts";
-import { printJson, printJsonLine } from "./terminal/printJson.ts";
 import { type Archive, endPool, openRunning } from "../archive/openArchive.ts";
 import { createScreen } from "./terminal/screen.ts";
 import { statusLines } from "./terminal/statusText.ts";
@@ -17,34 +15,35 @@ import { say } from "./terminal/harmless.ts";
 
 const WATCH_SECONDS = 5;
 
-export const addStatus: AddCommand = (command, { run, edges }) => {
-  command
-    .addOption(
-      new Option("--watch [seconds]", "look again and again, until Ctrl-C; with --json a document a line")
-        .preset(String(WATCH_SECONDS))
-        .argParser(parseWhole(1, 86_400)),
-    )
-    .option("--json", "print JSON", false)
-    .action((options: StatusOptions) => run((config) => status(config, edges, options), { readsOnly: true }));
-};
-
-/** `watch`: seconds between looks, until Ctrl-C; absent: one look. */
-type StatusOptions = { json: boolean; watch?: number };
-
-/** @returns 0 when nothing needs a person, else 1; after a watch, the result of the last look */
-async function status(config: Config, edges: Edges, { json, watch: every }: StatusOptions): Promise<number> {
-  const door = createDoor(config, edges);
-  try {
-    if (every !== undefined) return await watch({ config, edges, door }, { json, everySeconds: every });
-    const report = await readStatus({ config, clock: edges.clock, door, bootId: edges.bootId });
-    const { isTTY, columns } = edges.stdout;
-    if (json) printJson(edges.stdout, statusJson, report);
-    else say(edges.stdout, ...statusLines(report.lines, { isTTY, columns }, edges.env));
-    return exitCodeOf(report);
-  } finally {
-    await door.end();
-  }
-}
+/** Exit code 0 when nothing needs a person, else 1; after a watch, the result of the last look. */
+export const status = command({
+  options: {
+    watch: option(
+      "[seconds]",
+      `look again every ${WATCH_SECONDS} s, or as often as you say, until Ctrl-C; with --json a document a line`,
+      parseWhole(1, 86_400),
+    ),
+  },
+  json: statusJson,
+  readsOnly: true,
+  run: async (config, edges, { watch: every, printJson }) => {
+    const door = createDoor(config, edges);
+    try {
+      if (every !== null)
+        return await watch(
+          { config, edges, door },
+          { json: printJson !== null, everySeconds: every === true ? WATCH_SECONDS : every },
+        );
+      const report = await readStatus({ config, clock: edges.clock, door, bootId: edges.bootId });
+      const { isTTY, columns } = edges.stdout;
+      if (printJson) printJson(report);
+      else say(edges.stdout, ...statusLines(report.lines, { isTTY, columns }, edges.env));
+      return exitCodeOf(report);
+    } finally {
+      await door.end();
+    }
+  },
+});
 
 async function watch(
   { config, edges, door }: { config: Config; edges: Edges; door: ArchiveDoor },
@@ -73,7 +72,7 @@ async function watch(
       exitCode = exitCodeOf(report);
       // After Ctrl-C nobody wants another look.
       if (ended.signal.aborted) break;
-      if (json) printJsonLine(stdout, statusJson, report);
+      if (json) stdout.write(`${JSON.stringify(report)}\n`);
       else show(report);
       await clock.sleep(everySeconds * 1_000, ended.signal).catch(() => undefined);
     }

@@ -1,44 +1,42 @@
 /** `quotekeeper web`: the dashboard alone, over an archive that another process may fill. */
-import type { AddCommand } from "./command.ts";
-import { resolve } from "node:path";
-import type { Config } from "../config/loadEnvironment.ts";
-import { QuotekeeperError } from "../ground/errors.ts";
+import { command } from "./command.ts";
 import { requireToken } from "../web/guard/hosts.ts";
-import { type Edges, untilInterrupted } from "../ground/edges.ts";
-import { archiveExists, withArchive } from "../archive/openArchive.ts";
+import { untilInterrupted } from "../ground/edges.ts";
+import { requireArchive, withArchive } from "../archive/openArchive.ts";
 import { createLogger } from "./terminal/logger.ts";
 import { calmLog } from "../ground/calmLog.ts";
 import { openWeb } from "../collector/page/openWeb.ts";
 import { say } from "./terminal/harmless.ts";
 
-export const addWeb: AddCommand = (command, { run, edges }) => {
-  // Logins are kept in the data directory by who may write there: root could, and its owner could not read them.
-  command.action(() => run((config) => web(config, edges), { readsOnly: edges.uid !== 0 }));
-};
-
 /** Serves until Ctrl-C or SIGTERM; polls nothing and writes nothing to the archive. */
-async function web(config: Config, edges: Edges): Promise<number> {
-  const { clock, bootId, stdout } = edges;
-  requireToken(config.httpHost, config.webToken ?? null);
-  if (!(await archiveExists(config)))
-    throw new QuotekeeperError("ARCHIVE_EMPTY", `there is no archive in ${resolve(config.dataDir)}`);
-  const log = calmLog(await createLogger(config.logLevel, edges.stderr, edges.env), clock);
-  const interrupted = untilInterrupted(edges, (message) => log.warn({}, message));
-  return withArchive(config, { clock }, async (archive) => {
-    const reader = archive.openReader();
-    try {
-      const running = await openWeb({ config, archive, reader, clock, bootId, collection: () => null }, log);
-      say(
-        stdout,
-        `Dashboard  ${running.address}`,
-        `Database   ${archive.address} (read only)`,
-        "Ctrl-C ends it.",
-      );
-      await interrupted;
-      await running.close();
-      return 0;
-    } finally {
-      await reader.end().catch(() => undefined);
-    }
-  });
-}
+export const web = command({
+  // Logins are kept in the data directory by who may write there: root could, and its owner could not read them.
+  readsOnly: ({ uid }) => uid !== 0,
+  run: async (config, edges) => {
+    const { clock, bootId, stdout } = edges;
+    requireToken(config.httpHost, config.webToken ?? null);
+    await requireArchive(config);
+    const log = calmLog(await createLogger(config.logLevel, edges.stderr, edges.env), clock);
+    const interrupted = untilInterrupted(edges, (message) => log.warn({}, message));
+    return withArchive(config, { clock }, async (archive) => {
+      const reader = archive.openReader();
+      try {
+        const running = await openWeb(
+          { config, archive, reader, clock, bootId, collection: () => null },
+          log,
+        );
+        say(
+          stdout,
+          `Dashboard  ${running.address}`,
+          `Database   ${archive.address} (read only)`,
+          "Ctrl-C ends it.",
+        );
+        await interrupted;
+        await running.close();
+        return 0;
+      } finally {
+        await reader.end().catch(() => undefined);
+      }
+    });
+  },
+});

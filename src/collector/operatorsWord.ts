@@ -103,11 +103,11 @@ export function drainedIn(rows: Awaited<ReturnType<typeof readAccountRows>>): st
  *
  * @throws QuotekeeperError ACCOUNT_UNKNOWN, JOBS_INVALID; ACCOUNTS_DRAINED where all are
  */
-export async function accountsToCall(config: Config, name: string | null): Promise<Account[]> {
+export async function accountsToCall(config: Config, name: string | null): Promise<[Account, ...Account[]]> {
   const accounts = await requireAccounts(resolve(config.jobsDir), config);
   if (name !== null) return [accountNamed(name, accounts)];
   const drained = await readDrained(resolve(config.dataDir));
-  const called = accounts.filter((account) => !drained.includes(account.name));
-  if (called.length > 0) return called;
+  const [first, ...others] = accounts.filter((account) => !drained.includes(account.name));
+  if (first) return [first, ...others];
   throw new QuotekeeperError("ACCOUNTS_DRAINED", `all accounts are drained: ${drained.join(", ")}`);
 }

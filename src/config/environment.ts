@@ -2,11 +2,10 @@
  * Every setting of the program, with its type, default, bound, unit and sentence: the only place. The pages
  * `docs/configuration.md` and `.env.example` are generated from it.
  */
-import { isIP } from "node:net";
 import { z } from "zod";
 import { DEFAULT_SERVICE } from "../journal/record.ts";
 import { SERVICES } from "../services/registry.ts";
-import { databaseUrlProblem } from "./databaseUrl.ts";
+import { baseUrl, beatUrl, databaseUrl, hostName, list, network, text, whole } from "./settingKinds.ts";
 import { alternatives } from "./wording.ts";
 
 type VariableMeta = {
@@ -19,42 +18,6 @@ type VariableMeta = {
 };
 
 const variableMeta = z.registry<VariableMeta>();
-
-const text = z.string().trim().min(1);
-
-export function whole(min: number, max: number) {
-  const error = `expected a whole number from ${min} to ${max}`;
-  // Digits alone: 0x10 and 1e3 are slips.
-  return z.preprocess(
-    (text) => (/^\d+$/.test(String(text)) ? Number(text) : text),
-    z.number(error).min(min, error).max(max, error).int(error),
-  );
-}
-
-const NAME = "expected a name of letters, digits, dots, dashes and underscores, at most 64 of them";
-
-export const plainName = z.string(NAME).regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, NAME);
-
-const ADDRESS = "expected an http or https address, such as https://api.broker.example";
-
-/** A base address as it is kept: no slash at the end, so that a path can follow. */
-export const baseUrl = z
-  .string()
-  .refine((url) => URL.canParse(url) && /^https?:\/\/[^/]/.test(url), { error: ADDRESS, abort: true })
-  .refine((url) => !/[?#]/.test(url), "expected an address without query and fragment")
-  .refine((url) => !/@/.test(url), "expected an address without user name and password")
-  .transform((url) => url.replace(/\/+$/, ""))
-  .refine((url) => !/\/v1$/.test(url), "expected the part before /v1");
-
-const databaseUrl = text
-  .refine((url) => /^postgres(ql)?:\/\//.test(url), {
-    error: "expected a postgresql:// address",
-    abort: true,
-  })
-  .superRefine((url, context) => {
-    const problem = databaseUrlProblem(url);
-    if (problem !== null) context.addIssue({ code: "custom", message: problem });
-  });
 
 /** Below the working directory. `start` puts the examples there. */
 export const DEFAULT_JOBS_DIR = "./jobs";
@@ -69,33 +32,6 @@ export const ACCOUNTS_FILES: readonly string[] = ["accounts.yaml", "accounts.yml
  * environment, such as DATABASE_URL.
  */
 export const ACCOUNT_VARIABLE = "QUOTES_";
-
-const beatUrl = text.refine(
-  (url) => URL.canParse(url) && /^https?:\/\/[^/]/i.test(url),
-  "expected an http or https address, such as https://monitor.example/ping/1234",
-);
-
-function list(one: z.ZodType<string, string>) {
-  return text.transform((all) => all.split(",").map((value) => value.trim())).pipe(z.array(one));
-}
-
-const hostName = z
-  .string()
-  .toLowerCase()
-  .regex(
-    /^[a-z0-9_]([a-z0-9._-]*[a-z0-9_])?$/,
-    "expected names such as quotes.example, without scheme and port",
-  );
-
-const network = z
-  .string()
-  .refine(isNetwork, "expected IP addresses, or networks such as 10.0.0.0/8, between commas");
-
-function isNetwork(value: string): boolean {
-  const [, address = "", bits = "0"] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(value) ?? [];
-  const family = isIP(address);
-  return family !== 0 && Number(bits) <= (family === 4 ? 32 : 128);
-}
 
 /** A credential of an account. Its sentence says what each service calls it. */
 function credential(variable: string) {
@@ -325,10 +261,3 @@ export function isSecret(name: VariableName): boolean {
 export const CREDENTIAL_NAMES = [
   ...new Set(SERVICES.flatMap(({ credentials }) => credentials.all.map(({ variable }) => variable))),
 ] as readonly VariableName[];
-
-/** Whether an address sends nothing over a network in the clear: everything but http to another machine. */
-export function staysPrivate(url: string): boolean {
-  const { protocol, hostname } = new URL(url);
-  if (protocol !== "http:") return true;
-  return /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(hostname);
-}

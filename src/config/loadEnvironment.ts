@@ -11,7 +11,6 @@ import {
   type Environment,
   environmentSchema,
   isSecret,
-  staysPrivate,
   VARIABLE_NAMES,
   type VariableName,
 } from "./environment.ts";
@@ -25,6 +24,7 @@ import {
   textOf,
   type Variables,
 } from "./settingSources.ts";
+import { staysPrivate } from "./settingKinds.ts";
 
 /** An account of a real service, or the simulated one. Nothing else, and never by accident. */
 type Feed = { kind: "account"; baseUrl: string; credentials: Credentials } | { kind: "simulated" };

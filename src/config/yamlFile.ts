@@ -158,7 +158,7 @@ function tokensOf(text: string, lines?: LineCounter): CST.Token[] | string {
 /** Like `parseDocument` of the library, without parsing the text twice. */
 function documentOf(tokens: readonly CST.Token[], length: number): Document.Parsed {
   const [document, second] = new Composer({ prettyErrors: false }).compose(tokens, true, length);
-  if (!document) throw new RangeError("the composer gives one document at least");
+  if (!document) throw new QuotekeeperError("UNEXPECTED", "the YAML composer gave no document");
   if (second)
     document.errors.push(
       new YAMLParseError([second.range[0], second.range[1]], "MULTIPLE_DOCS", "more than one document"),

@@ -1,6 +1,6 @@
 /** The schema of a job file: each option's type, default, bound and sentence, in this one place. */
 import { z } from "zod";
-import { plainName } from "../config/environment.ts";
+import { plainName } from "../config/settingKinds.ts";
 import { validateCron } from "./cron.ts";
 import { chainSchema } from "../market/optionChain.ts";
 import {

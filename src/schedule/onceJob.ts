@@ -1,6 +1,6 @@
 /** A job that is polled once, as it lies in `once/` of the data directory. */
 import { z } from "zod";
-import { plainName } from "../config/environment.ts";
+import { plainName } from "../config/settingKinds.ts";
 import { isDateText } from "../market/calendar/dates.ts";
 import { isStrike, isSymbol, isWatchlistId, namedSymbol, plainStrike } from "../market/instrument.ts";
 import { chainSchema } from "../market/optionChain.ts";

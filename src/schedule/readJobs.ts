@@ -2,7 +2,8 @@
 import { readdir } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { z } from "zod";
-import { ACCOUNTS_FILES, plainName } from "../config/environment.ts";
+import { ACCOUNTS_FILES } from "../config/environment.ts";
+import { plainName } from "../config/settingKinds.ts";
 import { alternatives } from "../config/wording.ts";
 import type { Account, AccountSettings } from "../accounts/account.ts";
 import { readAccounts } from "../accounts/accountsFile.ts";

@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, test } from "@jest/globals";
-import { doctorJson } from "../../src/cli/doctor.ts";
+import { doctor as command } from "../../src/cli/doctor.ts";
 import { createSimulatedMarket } from "../../src/serve/simulated/market.ts";
 import { expiryFinding, type Probe } from "../../src/services/checkup.ts";
 import {
@@ -107,7 +107,7 @@ test("a connection that ends without an answer ends the calls, and what was seen
     { flags: ["--json"] },
   );
 
-  const report = doctorJson.parse(JSON.parse(stdout));
+  const report = command.json.parse(JSON.parse(stdout));
   expect(exitCode).toBe(1);
   const ended = expect.stringMatching(/^SERVICE_/) as unknown;
   expect(report).toMatchObject({ service: "tradier", address: null, calls: 2, ended, holds: false });

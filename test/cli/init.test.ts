@@ -1,25 +1,14 @@
 /** `init` as a newcomer meets it: the program itself, in a terminal where it asks; its files are read by the program. */
-import { spawnSync } from "node:child_process";
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "@jest/globals";
 import { parse } from "yaml";
 import { runProgram } from "../../src/cli/program.ts";
 import { loadConfig } from "../../src/config/loadEnvironment.ts";
 import { readJobs } from "../../src/schedule/readJobs.ts";
-import { compileModules, compileProgram } from "../support/compileProgram.ts";
+import { compileProgram } from "../support/compileProgram.ts";
 import { freshDatabase } from "../support/database.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { capturedEdges, type Outcome } from "./edges.ts";
@@ -40,21 +29,6 @@ const WITHOUT_PATIENCE = `
   const { setTimeout } = globalThis;
   globalThis.setTimeout = (callback, ms, ...more) => setTimeout(callback, ms > 5_000 ? 2 ** 31 - 1 : ms, ...more);
   net.Socket.prototype.setTimeout = function () { return this; };`;
-
-/** A process that changes files step by step, and is killed before one of the steps. */
-const killedBefore = (step: number, links: boolean): string => `
-  import fs from "node:fs/promises";
-  import { syncBuiltinESMExports } from "node:module";
-  let steps = 0;
-  for (const name of ["mkdir", "writeFile", "link", "rename", "rm", "rmdir"]) {
-    const real = fs[name];
-    fs[name] = (...args) => {
-      if (++steps === ${step}) process.kill(process.pid, "SIGKILL");
-      const none = name === "link" && !${links};
-      return none ? Promise.reject(Object.assign(new Error("no links here"), { code: "EPERM" })) : real(...args);
-    };
-  }
-  syncBuiltinESMExports();`;
 
 /** A directory, and nothing in it. */
 function place(env: Record<string, string> = {}): Place {
@@ -198,17 +172,9 @@ test.each([
 });
 
 test("init names several wrong flags together", async () => {
-  const { stderr } = await run(
-    place(),
-    "init",
-    "--yes",
-    "--symbols",
-    ",",
-    "--chains",
-    "AAPL",
-    "--account",
-    "broker",
-  );
+  const wrong = ["--symbols", ",", "--chains", "AAPL", "--account", "broker"];
+
+  const { stderr } = await run(place(), "init", "--yes", ...wrong);
 
   expect(stderr.match(/^ {2}--\w+: /gm)).toEqual(["  --symbols: ", "  --chains: ", "  --account: "]);
 });
@@ -277,31 +243,35 @@ test.each([
   },
 );
 
-test("init asks for no account where QUOTES_SERVICE is set, and says which variable stands against a flag", async () => {
-  const env = { QUOTES_SERVICE: "tradier", QUOTES_ACCESS_TOKEN: "token-1" };
-  const at = place(env);
+test.each([
+  [{ QUOTES_SERVICE: "tradier", QUOTES_ACCESS_TOKEN: "token-1" }, "QUOTES_SERVICE", "--account", "simulated"],
+  [{ DATABASE_URL: "postgresql://me@127.0.0.1:1/x" }, "DATABASE_URL", "--database", "embedded"],
+])(
+  "init asks no question that the environment answers, and refuses a flag against it: %j (%s)",
+  async (env, name, flag, answer) => {
+    const at = place(env);
 
-  expect(await run(at, "init", "--yes")).toMatchObject({ exitCode: 0, stderr: "" });
-  expect(text(at.cwd, ".env")).toContain("\n# QUOTES_SERVICE comes from the environment.\n");
+    expect(await run(at, "init", "--yes")).toMatchObject({ exitCode: 0 });
+    expect(text(at.cwd, ".env")).toContain(`\n# ${name} comes from the environment.\n`);
 
-  const against = await run(place(env), "init", "--yes", "--account", "simulated");
-  expect(against.stderr).toContain("--account: QUOTES_SERVICE is set in the environment, which goes before");
-  const other = await run(place({ QUOTES_SERVICE: "reference" }), "init", "--yes", "--account", "tradier");
-  expect(other.stderr).toContain("--account: QUOTES_SERVICE=reference is set in the environment");
-});
+    const against = await run(place(env), "init", "--yes", flag, answer);
+    expect(against.exitCode).toBe(2);
+    expect(against.stderr).toContain(
+      `${flag}: ${name} is set in the environment, which goes before .env: unset it`,
+    );
+  },
+);
 
-test("init asks no question that the environment answers, and refuses a flag against it", async () => {
-  const settled = { DATABASE_URL: "postgresql://me@127.0.0.1:1/x" };
-
-  const at = place(settled);
-  expect(await run(at, "init", "--yes")).toMatchObject({ exitCode: 0 });
-  expect(text(at.cwd, ".env")).toContain("\n# DATABASE_URL comes from the environment.\n");
-
-  const { exitCode, stderr } = await run(place(settled), "init", "--yes", "--database", "embedded");
-  expect(exitCode).toBe(2);
-  expect(stderr).toContain(
-    "--database: DATABASE_URL is set in the environment, which goes before .env: unset it",
+test("init names a service of the environment that stands against the answer", async () => {
+  const { stderr } = await run(
+    place({ QUOTES_SERVICE: "reference" }),
+    "init",
+    "--yes",
+    "--account",
+    "tradier",
   );
+
+  expect(stderr).toContain("--account: QUOTES_SERVICE=reference is set in the environment");
 });
 
 test("init writes job files where the environment says, and counts the ones that are there", async () => {
@@ -340,57 +310,6 @@ test("init names a wrong job file that was there with its line, exit code 2", as
   expect(exitCode).toBe(2);
   expect(stderr).toMatch(/wrong\.yaml:4: symbls is not an option here/);
 });
-
-const dir = tempDir();
-compileModules(dir, "cli/init/writtenFiles");
-const texts = {
-  ".env": "A=1\n",
-  "jobs/symbols.yaml": "name: symbols\n",
-};
-const program = (places: readonly string[]): string => `
-    import { join } from "node:path";
-    const { placeFiles } = await import(${JSON.stringify(pathToFileURL(join(dir, "dist/cli/init/writtenFiles.js")).href)});
-    for (const place of ${JSON.stringify(places)})
-      await placeFiles(new Map(Object.entries(${JSON.stringify(texts)}).map(([name, text]) => [join(place, name), text])));`;
-
-/** Places the files in a process that is killed before its nth step. @returns whether it came to its end */
-function placed(places: readonly string[], step: number, links: boolean): boolean {
-  const argv = [
-    ...["--import", moduleOf(killedBefore(step, links))],
-    ...["--input-type=module", "--eval", program(places)],
-  ];
-  const { signal, status, stderr } = spawnSync(process.execPath, argv, { encoding: "utf8" });
-  expect({ stderr, killed: signal === "SIGKILL" }).toEqual({ stderr: "", killed: status !== 0 });
-  return status === 0;
-}
-
-test.each([
-  ["with hard links", true],
-  ["without", false],
-])(
-  "a kill while files are placed at any step, on a file system %s, leaves whole files, .env first, and drafts that the next run takes away",
-  (_, links) => {
-    const places: string[] = [];
-    for (let step = 1, done = false; !done; step += 1) {
-      const cwd = tempDir();
-      places.push(cwd);
-      done = placed([cwd], step, links);
-
-      const left = filesIn(cwd).filter((name) => name in texts);
-      expect(left).toEqual(Object.keys(texts).slice(0, left.length).sort());
-      const broken = left.filter((name) => text(cwd, name) !== texts[name as keyof typeof texts]);
-      // Without links the place is taken by an empty file for one step.
-      expect(broken.map((name) => text(cwd, name))).toEqual(broken.length === 0 ? [] : [""]);
-      if (links) expect(broken).toEqual([]);
-      const secrets = readdirSync(cwd).filter((name) => name.startsWith(".env"));
-      for (const name of secrets) expect(statSync(join(cwd, name)).mode & 0o077).toBe(0);
-
-      for (const name of left) rmSync(join(cwd, name));
-    }
-    expect(placed(places, Infinity, links)).toBe(true);
-    for (const cwd of places) expect(filesIn(cwd)).toEqual(Object.keys(texts).sort());
-  },
-);
 
 test.each([
   [[".env"], "is there already, and init never overwrites it"],
@@ -569,40 +488,28 @@ inATerminal("in a terminal", () => {
   const withPassword = new URL(url).password === "" ? test.skip : test;
 
   withPassword(
-    "a server that wants a password is tried with the one that is typed, which is not shown",
+    "a server that wants a password is asked again after a wrong one, and opened with the right one; neither is shown",
     async () => {
       const at = place();
       const login = new URL(url);
       login.password = "";
-      const terminal = init(at, "--yes", "--database", login.href);
+      const terminal = init(at);
 
+      await answer(terminal, inOrder("", "", "", "", login.href));
+      await terminal.said(/password, not shown/);
+      terminal.type("hunter22\r");
+      await terminal.said(/password\s+authentication\s+failed/);
+      await answer(terminal, [["database", login.href]]);
       await terminal.said(/password, not shown/);
       terminal.type(`${decodeURIComponent(new URL(url).password)}\r`);
 
       const { exitCode, screen } = await terminal.ended;
       expect({ exitCode, screen }).toMatchObject({ exitCode: 0 });
+      expect(screen).not.toContain("hunter22");
       expect(screen).not.toContain(new URL(url).password);
       expect(loadConfig({}, at.cwd).databaseUrl).toBe(url);
     },
   );
-
-  withPassword("with a wrong password it says so, and the database is asked for again", async () => {
-    const at = place();
-    const login = new URL(url);
-    login.password = "";
-    const terminal = init(at);
-
-    await answer(terminal, inOrder("", "", "", "", login.href));
-    await terminal.said(/password, not shown/);
-    terminal.type("hunter22\r");
-    await terminal.said(/password\s+authentication\s+failed/);
-    await answer(terminal, [["database", ""]]);
-
-    const { exitCode, screen } = await terminal.ended;
-    expect(exitCode).toBe(0);
-    expect(screen).not.toContain("hunter22");
-    expect(loadConfig({}, at.cwd).databaseUrl).toBeNull();
-  });
 
   test.each([
     ["Ctrl-C", "\u0003"],
@@ -664,14 +571,14 @@ inATerminal("in a terminal", () => {
 
     await answer(terminal, inOrder("", "AAPL:2:4:5", "", ""));
     await terminal.said(/database \[embedded\]: /);
-    writeFileSync(join(at.cwd, ".env"), "# mine\n");
+    mkdirSync(join(at.cwd, "jobs"));
+    writeFileSync(join(at.cwd, "jobs", "chains.yaml"), "# mine\n");
     terminal.type("\r");
 
     const { exitCode, screen } = await terminal.ended;
     expect(exitCode).toBe(2);
     expect(screen).toContain("INIT_EXISTS");
-    expect(readdirSync(at.cwd)).toEqual([".env"]);
-    expect(existsSync(join(at.cwd, "jobs"))).toBe(false);
-    expect(text(at.cwd, ".env")).toBe("# mine\n");
+    expect(filesIn(at.cwd)).toEqual(["jobs/chains.yaml"]);
+    expect(text(at.cwd, "jobs", "chains.yaml")).toBe("# mine\n");
   });
 });

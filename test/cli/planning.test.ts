@@ -5,8 +5,8 @@ import { expect, test } from "@jest/globals";
 import { insertLedger } from "../../src/archive/ledger/ledgerRows.ts";
 import { inTransaction } from "../../src/archive/connect/transaction.ts";
 import type { z } from "zod";
-import type { coverageJson } from "../../src/cli/coverage.ts";
-import type { planJson } from "../../src/cli/plan.ts";
+import type { coverage } from "../../src/cli/coverage.ts";
+import type { plan } from "../../src/cli/plan.ts";
 import { widthOf } from "../../src/cli/terminal/width.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import { instantFromDate } from "../../src/ground/clock.ts";
@@ -16,8 +16,8 @@ import { freshDatabase } from "../support/database.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { capturedEdges, type Outcome } from "./edges.ts";
 
-type CoverageJson = z.infer<typeof coverageJson>;
-type PlanJson = z.infer<typeof planJson>;
+type CoverageJson = z.infer<typeof coverage.json>;
+type PlanJson = z.infer<typeof plan.json>;
 
 const database = await freshDatabase();
 
@@ -275,36 +275,45 @@ test("coverage of several accounts says what was due to each; with --account it 
   });
 });
 
-test.each([80, 50, 40])(
-  "coverage of sixty instruments has a heat line within %i columns",
-  async (columns) => {
-    const due = Array.from({ length: 60 }, (_, number) => `S${number}`);
-    await ledger({ job: "list", slotAt: slotAt("2026-11-20T14:30:00Z"), due, misses: [] });
+const LONG = "日本株日本株日本株日本株:2026-12-18:CALL:123456.5";
 
-    const { stdout } = await run(["coverage", ...range], {}, columns);
+test.each<[string, string[], SlotEntry["misses"], number, RegExp]>([
+  [
+    "sixty instruments",
+    symbols(60),
+    [],
+    80,
+    /^2026-11-20 \[@+\] 100\.0 % of 60\n\nEverything that was due is/,
+  ],
+  ["sixty instruments", symbols(60), [], 50, /^2026-11-20 \[@+\] 100\.0 % of 60\n/],
+  ["sixty instruments", symbols(60), [], 40, /^2026-11-20 \[@+\] 100\.0 % of 60\n/],
+  ["500 instruments", symbols(500), [["S1", "down"]], 80, /^2026-11-20 \[[%@]{40,48}\] 99\.8 % of 500\n/],
+  [
+    "an instrument with wide characters and a long name",
+    [LONG, "GE"],
+    [
+      [LONG, "absent_from_answer"],
+      ["GE", "budget"],
+    ],
+    80,
+    /GE +0 of 1 +budget 1/,
+  ],
+])(
+  "coverage of %s stays within its columns, and its heat line shows all of them",
+  async (_what, due, misses, columns, shown) => {
+    await ledger({ job: "list", slotAt: slotAt("2026-11-20T14:30:00Z"), due, misses });
 
-    expect(stdout).toMatch(/^2026-11-20 \[@+\] 100\.0 % of 60$/m);
+    const { exitCode, stdout } = await run(["coverage", ...range], {}, columns);
+
+    expect(exitCode).toBe(misses.length === 0 ? 0 : 1);
+    expect(stdout).toMatch(shown);
     expect(widest(stdout)).toBeLessThanOrEqual(columns);
   },
 );
 
-test("coverage of an instrument with wide characters and a long name stays within 80 columns", async () => {
-  const due = ["日本株日本株日本株日本株:2026-12-18:CALL:123456.5", "GE"];
-  await ledger({
-    job: "list",
-    slotAt: slotAt("2026-11-20T14:30:00Z"),
-    due,
-    misses: [
-      [due[0] ?? "", "absent_from_answer"],
-      ["GE", "budget"],
-    ],
-  });
-
-  const { stdout } = await run(["coverage", ...range]);
-
-  expect(widest(stdout)).toBeLessThanOrEqual(80);
-  expect(stdout).toMatch(/GE +0 of 1 +budget 1/);
-});
+function symbols(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `S${index}`);
+}
 
 test("coverage without dates shows the week up to New York's today", async () => {
   await ledger(
@@ -329,40 +338,15 @@ test("coverage of days without a slot says so, and which day it is in New York",
   );
 });
 
-test("coverage without an archive makes none, and says what to do", async () => {
+test("coverage without an archive makes none, and says what to do, also of a database that was never migrated", async () => {
   const dataDir = join(tempDir(), "data");
-  const { edges, stderr } = capturedEdges({ env: { QUOTEKEEPER_DATA_DIR: dataDir } });
-
-  const exitCode = await runProgram(["coverage"], edges);
-
-  expect(exitCode).toBe(1);
-  expect(stderr()).toMatch(/^ARCHIVE_EMPTY: .*data holds no archive yet\. .*quotekeeper start/);
-  expect(existsSync(dataDir)).toBe(false);
-});
-
-test("coverage of a database that was never migrated says so", async () => {
   const { url } = await freshDatabase({ migrated: false });
-  const { edges, stderr } = capturedEdges({ env: { DATABASE_URL: url } });
 
-  expect(await runProgram(["coverage"], edges)).toBe(1);
-  expect(stderr()).toMatch(/^ARCHIVE_EMPTY: /);
-});
+  for (const env of [{ QUOTEKEEPER_DATA_DIR: dataDir }, { DATABASE_URL: url }]) {
+    const { edges, stderr } = capturedEdges({ env });
 
-test("coverage says when all is stored; exit code 0", async () => {
-  await ledger({ job: "list", slotAt: slotAt("2026-11-20T14:30:00Z"), due: ["GE"], misses: [] });
-
-  const { exitCode, stdout } = await run(["coverage", ...range]);
-
-  expect(exitCode).toBe(0);
-  expect(stdout).toContain("Everything that was due is stored.");
-});
-
-test("many instruments of coverage share the cells of a heat line of 80 columns", async () => {
-  const due = Array.from({ length: 500 }, (_, index) => `S${index}`);
-  await ledger({ job: "list", slotAt: slotAt("2026-11-20T14:30:00Z"), due, misses: [["S1", "down"]] });
-
-  const { stdout } = await run(["coverage", ...range]);
-
-  expect(stdout.split("\n")[0]).toMatch(/^2026-11-20 \[[%@]{40,48}\] 99\.8 % of 500$/);
-  expect(widest(stdout)).toBeLessThanOrEqual(80);
+    expect(await runProgram(["coverage"], edges)).toBe(1);
+    expect(stderr()).toMatch(/^ARCHIVE_EMPTY: .* holds no archive yet\. .*quotekeeper start/);
+  }
+  expect(existsSync(dataDir)).toBe(false);
 });

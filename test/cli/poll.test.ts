@@ -51,8 +51,11 @@ async function journalOf(dataDir: string): Promise<ResponseRecord[]> {
   return records;
 }
 
-test("a poll of the simulated market prints the quotes as a table, says on stderr that they are made up, and stores them", async () => {
-  const { exitCode, stdout, stderr } = await poll(settings(), "--symbols", "GE,AAPL");
+test("a poll of the simulated market prints the quotes as a table, says on stderr that they are made up, stores them, and leaves no job", async () => {
+  const jobs = tempDir();
+  const env = settings({ QUOTEKEEPER_JOBS_DIR: jobs });
+
+  const { exitCode, stdout, stderr } = await poll(env, "--symbols", "GE,AAPL");
 
   expect(exitCode).toBe(0);
   expect(stderr).toMatch(/^SIMULATED market: these quotes are made up/);
@@ -67,24 +70,7 @@ test("a poll of the simulated market prints the quotes as a table, says on stder
     { symbol: "AAPL", kind: "simulated" },
     { symbol: "GE", kind: "simulated" },
   ]);
-});
-
-test("a poll puts its job into the data directory, where it is gone when it is over, and nothing into the jobs directory", async () => {
-  const jobs = tempDir();
-  const env = settings({ QUOTEKEEPER_JOBS_DIR: jobs });
-
-  const { exitCode } = await poll(env, "--symbols", "GE");
-
-  expect(exitCode).toBe(0);
-  expect(readdirSync(jobs)).toEqual([]);
-  expect(readdirSync(join(env.QUOTEKEEPER_DATA_DIR, "once"))).toEqual([]);
-});
-
-test("a poll of a watchlist prints the quotes of its symbols", async () => {
-  const outcome = await poll(settings(), "--watchlist", "DEFAULT", "--json");
-
-  expect(outcome.exitCode).toBe(0);
-  expect(printed(outcome).quotes.length).toBeGreaterThan(1);
+  expect([readdirSync(jobs), readdirSync(join(env.QUOTEKEEPER_DATA_DIR, "once"))]).toEqual([[], []]);
 });
 
 test("a poll with --delayed prints delayed quotes, which say so", async () => {
@@ -110,16 +96,6 @@ test("a poll with a symbol nobody knows names it, exit code 1, and stores the ot
   expect(plain.stderr).toContain("UNKNOWN_SYMBOL: the service does not know NOSUCH.");
 });
 
-test.each([
-  [["--symbols", "aapl,AAPL"], "AAPL"],
-  [["--option", "aapl:2026-12-18:call:150"], "AAPL:2026-12-18:CALL:150"],
-])("a poll with %p asks for %s: symbols are not case sensitive", async (flags, name) => {
-  const outcome = await poll(settings(), ...flags, "--json");
-
-  expect(outcome).toMatchObject({ exitCode: 0 });
-  expect(printed(outcome).quotes).toContainEqual(expect.objectContaining({ instrument: name }));
-});
-
 test("a poll of contracts keeps within 80 columns, and cuts no number", async () => {
   const { edges, stdout } = capturedEdges({ env: settings(), clock });
   edges.stdout.columns = 80;
@@ -131,15 +107,23 @@ test("a poll of contracts keeps within 80 columns, and cuts no number", async ()
   expect(stdout()).toMatch(/^AAPL:2026-12-18:CALL:150 /m);
 });
 
-test("a poll of several contracts, and of symbols given in turn, asks for each of them", async () => {
-  const contracts = ["AAPL:2026-12-18:CALL:150", "MSFT:2026-12-18:PUT:400"];
-  const options = await poll(settings(), ...contracts.flatMap((name) => ["--option", name]), "--json");
-  const symbols = await poll(settings(), "--symbols", "AAPL,GE", "--symbols", "GE,KO", "--json");
+test.each([
+  [["--symbols", "aapl,AAPL"], ["AAPL"]],
+  [
+    ["--symbols", "AAPL,GE", "--symbols", "GE,KO"],
+    ["AAPL", "GE", "KO"],
+  ],
+  [
+    ["--option", "aapl:2026-12-18:call:150", "--option", "MSFT:2026-12-18:PUT:400"],
+    ["AAPL:2026-12-18:CALL:150", "MSFT:2026-12-18:PUT:400"],
+  ],
+])("a poll with %j asks for %j: each name once, in capitals", async (flags, names) => {
+  const outcome = await poll(settings(), ...flags, "--json");
 
-  const named = (outcome: Outcome): string[] =>
-    (printed(outcome).quotes as { instrument: string }[]).map(({ instrument }) => instrument);
-  expect(named(options)).toEqual(expect.arrayContaining(contracts));
-  expect(named(symbols).sort()).toEqual(["AAPL", "GE", "KO"]);
+  const named = printed(outcome).quotes.map(({ instrument }) => instrument);
+  expect(outcome).toMatchObject({ exitCode: 0 });
+  // The answer to a contract has its underlying too.
+  expect(named.filter((name) => flags[0] === "--symbols" || name.includes(":")).sort()).toEqual(names);
 });
 
 test("a poll of any other service stores the rows as an account's, and says nothing of a simulated market", async () => {
@@ -210,11 +194,14 @@ test("a poll that is answered under another name, or as another call is, says wh
   expect([pair.exitCode, call.exitCode]).toEqual([1, 1]);
 });
 
-test("a poll of a watchlist that holds nothing recognised is no success, exit code 1", async () => {
+test("a poll of a watchlist prints the quotes of its symbols; one that holds nothing recognised is no success, exit code 1", async () => {
   const service = await startStubService({ body: answerXml() });
 
+  const whole = await poll(settings(), "--watchlist", "DEFAULT", "--json");
   const { exitCode, stderr } = await poll(settings(accountAt(service.baseUrl)), "--watchlist", "MINE");
 
+  expect(whole.exitCode).toBe(0);
+  expect(printed(whole).quotes.length).toBeGreaterThan(1);
   expect(exitCode).toBe(1);
   expect(stderr).toMatch(/^NO_QUOTE: the answer holds nothing for watchlist MINE/);
 });

@@ -7,7 +7,7 @@ import { PassThrough } from "node:stream";
 import { expect, jest, test } from "@jest/globals";
 import Ajv from "ajv/dist/2020.js";
 import { z } from "zod";
-import { JSON_SCHEMAS } from "../../src/cli/jsonSchemas.ts";
+import { sql } from "../../src/cli/sql.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import { ERRORS, QuotekeeperError } from "../../src/ground/errors.ts";
 import { askSql } from "../../src/files/sql/askSql.ts";
@@ -58,9 +58,7 @@ test("sql --json prints decimals as text, counts as numbers and times in ISO 860
   );
 
   const answer: unknown = JSON.parse(stdout);
-  const validate = new Ajv.default({ strict: false }).compile(
-    z.toJSONSchema(JSON_SCHEMAS["sql"] as z.ZodType, { io: "input" }),
-  );
+  const validate = new Ajv.default({ strict: false }).compile(z.toJSONSchema(sql.json, { io: "input" }));
   expect([validate(answer), validate.errors]).toEqual([true, null]);
   expect(answer).toMatchObject({
     count: 1,

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { expect, test } from "@jest/globals";
-import { JSON_SCHEMAS } from "../../src/cli/jsonSchemas.ts";
+import { status } from "../../src/cli/status.ts";
 import { widthOf } from "../../src/cli/terminal/width.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import { createTestClock } from "../support/clock.ts";
@@ -75,7 +75,7 @@ test("each look of status --watch --json is one line", async () => {
 
   const looks = stdout.trimEnd().split("\n");
   expect(looks).toHaveLength(3);
-  for (const look of looks) JSON_SCHEMAS["status"]?.parse(JSON.parse(look));
+  for (const look of looks) status.json.parse(JSON.parse(look));
 });
 
 /** What takes a terminal to another screen and back, and to that screen's top. */

@@ -80,11 +80,12 @@ test("with nothing set, the simulated market is polled 60 times a minute and kep
   });
 });
 
-test("every setting is taken from its variable", () => {
+test("every setting is taken from its variable, and TLS of an address that says nothing of it from PGSSLMODE", () => {
   const config = load({
     ...ACCOUNT,
     DATABASE_URL: "postgres://me:pw@db.example:5433/quotes",
-    DATABASE_READER_URL: "postgres://you:pw@db.example:5433/quotes",
+    DATABASE_READER_URL: "postgres://you:pw@db.example:5433/quotes?sslmode=disable",
+    PGSSLMODE: "require",
     QUOTES_LIMIT: "120",
     QUOTES_LIMIT_WINDOW_MS: "30000",
     QUOTEKEEPER_DATA_DIR: "/srv/data",
@@ -99,8 +100,8 @@ test("every setting is taken from its variable", () => {
   });
 
   expect(config).toEqual({
-    databaseUrl: "postgres://me:pw@db.example:5433/quotes",
-    databaseReaderUrl: "postgres://you:pw@db.example:5433/quotes",
+    databaseUrl: "postgres://me:pw@db.example:5433/quotes?sslmode=require",
+    databaseReaderUrl: "postgres://you:pw@db.example:5433/quotes?sslmode=disable",
     service: REFERENCE,
     feed: {
       kind: "account",
@@ -187,22 +188,19 @@ test.each(SECRETS.slice(1))("an address without %s is refused, and just that var
   expect(named).toEqual([name]);
 });
 
-test("credentials without an address are refused rather than answered with simulated quotes", () => {
+test("credentials without an address are refused rather than answered with simulated quotes, even from a file that cannot be read", () => {
   const { QUOTES_BASE_URL: _, ...credentials } = ACCOUNT;
+  const one =
+    "QUOTES_BASE_URL is not set, and QUOTES_ACCESS_TOKEN is: set it, or unset it for the simulated market";
 
   expect(problems(credentials)).toEqual([
     "QUOTES_BASE_URL is not set, and QUOTES_CONSUMER_KEY, QUOTES_CONSUMER_SECRET, QUOTES_ACCESS_TOKEN, " +
       "QUOTES_ACCESS_TOKEN_SECRET are: set it, or unset them for the simulated market",
   ]);
-  expect(problems({ QUOTES_ACCESS_TOKEN: "token" })).toEqual([
-    "QUOTES_BASE_URL is not set, and QUOTES_ACCESS_TOKEN is: set it, or unset it for the simulated market",
-  ]);
-});
-
-test("a credential whose file cannot be read is no reason for the simulated market either", () => {
+  expect(problems({ QUOTES_ACCESS_TOKEN: "token" })).toEqual([one]);
   expect(problems({ QUOTES_ACCESS_TOKEN_FILE: "/nowhere/token" })).toEqual([
     "QUOTES_ACCESS_TOKEN_FILE names /nowhere/token, which cannot be read (ENOENT)",
-    "QUOTES_BASE_URL is not set, and QUOTES_ACCESS_TOKEN is: set it, or unset it for the simulated market",
+    one,
   ]);
 });
 
@@ -216,59 +214,39 @@ test.each([
   expect(load({ ...ACCOUNT, QUOTES_BASE_URL: given }).feed).toMatchObject({ baseUrl: kept });
 });
 
-test.each(["https://api.broker.example/v1", "https://api.broker.example/v1/"])(
-  "the address %s is refused: /v1 is no part of it",
-  (given) => {
-    expect(problems({ ...ACCOUNT, QUOTES_BASE_URL: given })).toEqual([
-      `QUOTES_BASE_URL is "${given}": expected the part before /v1`,
-    ]);
-  },
-);
+const NO_ADDRESS = "expected an http or https address, such as https://api.broker.example";
 
-test.each(["api.broker.example", "https:", "https://", "http:///x", "file:///etc/passwd"])(
-  "the address %s is refused",
-  (given) => {
-    expect(problems({ ...ACCOUNT, QUOTES_BASE_URL: given })).toHaveLength(1);
-  },
-);
-
-test("an address with a password or a query in it is refused without being shown", () => {
-  expect(problems({ ...ACCOUNT, QUOTES_BASE_URL: "https://me:hunter2@api.broker.example" })).toEqual([
-    "QUOTES_BASE_URL: expected an address without user name and password",
-  ]);
-  expect(problems({ ...ACCOUNT, QUOTES_BASE_URL: "https://api.broker.example?token=hunter2" })).toEqual([
-    "QUOTES_BASE_URL: expected an address without query and fragment",
-  ]);
+test.each([
+  ["https://api.broker.example/v1", ' is "https://api.broker.example/v1": expected the part before /v1'],
+  ["https://api.broker.example/v1/", ' is "https://api.broker.example/v1/": expected the part before /v1'],
+  ["api.broker.example", ` is "api.broker.example": ${NO_ADDRESS}`],
+  ["https:", ` is "https:": ${NO_ADDRESS}`],
+  ["https://", ` is "https://": ${NO_ADDRESS}`],
+  ["http:///x", ` is "http:///x": ${NO_ADDRESS}`],
+  ["file:///etc/passwd", ` is "file:///etc/passwd": ${NO_ADDRESS}`],
+  // Of these no part is shown.
+  ["https://me:hunter2@api.broker.example", ": expected an address without user name and password"],
+  ["https://api.broker.example?token=hunter2", ": expected an address without query and fragment"],
+])("the address %s is refused: QUOTES_BASE_URL%s", (given, problem) => {
+  expect(problems({ ...ACCOUNT, QUOTES_BASE_URL: given })).toEqual([`QUOTES_BASE_URL${problem}`]);
 });
 
-test("a database's address that says nothing of TLS follows PGSSLMODE", () => {
-  expect(load({ DATABASE_URL: "postgresql://db/quotes", PGSSLMODE: "require" }).databaseUrl).toBe(
-    "postgresql://db/quotes?sslmode=require",
-  );
-});
-
-test("a secret in a file is read from the file that NAME_FILE names, without the white space around it", () => {
-  const config = load({
-    ...ACCOUNT,
-    QUOTES_CONSUMER_SECRET: undefined,
-    QUOTES_CONSUMER_SECRET_FILE: fileWith("  from-a-file\r\n"),
-    DATABASE_URL_FILE: fileWith("postgresql://db/quotes\n"),
-  });
-
-  expect(config.databaseUrl).toBe("postgresql://db/quotes");
-  expect(config.feed).toMatchObject({ credentials: { consumerSecret: "from-a-file" } });
-});
-
-test("a secret in a file may be named relative to the directory of the start", () => {
+test("a secret in a file is read from the file that NAME_FILE names, from the directory of the start on, without the white space around it", () => {
   const directory = tempDir();
   writeFileSync(join(directory, "token.txt"), "from-there");
 
-  const { feed } = load(
-    { ...ACCOUNT, QUOTES_ACCESS_TOKEN: undefined, QUOTES_ACCESS_TOKEN_FILE: "token.txt" },
+  const { databaseUrl, feed } = load(
+    {
+      ...{ ...ACCOUNT, QUOTES_CONSUMER_SECRET: undefined, QUOTES_ACCESS_TOKEN: undefined },
+      QUOTES_CONSUMER_SECRET_FILE: fileWith("  from-a-file\r\n"),
+      QUOTES_ACCESS_TOKEN_FILE: "token.txt",
+      DATABASE_URL_FILE: fileWith("postgresql://db/quotes\n"),
+    },
     directory,
   );
 
-  expect(feed).toMatchObject({ credentials: { accessToken: "from-there" } });
+  expect(databaseUrl).toBe("postgresql://db/quotes");
+  expect(feed).toMatchObject({ credentials: { consumerSecret: "from-a-file", accessToken: "from-there" } });
 });
 
 test.each(SECRETS)("a secret that stands in a file and in the variable as well is refused: %s", (name) => {

@@ -1,88 +1,104 @@
-/** The command line of `quotekeeper backfill`. */
+/** `quotekeeper backfill`: its options, and which source they choose. Only the chosen source's file is loaded. */
 import { resolve } from "node:path";
-import { type Command, InvalidArgumentError } from "commander";
+import { InvalidArgumentError } from "commander";
 import { type Instant, instantFromDate } from "../../ground/clock.ts";
-import type { AddCommand } from "../command.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
 import type { Edges } from "../../ground/edges.ts";
+import { QuotekeeperError } from "../../ground/errors.ts";
 import { collectAfterGrowthOf } from "../../ground/smallHeap.ts";
-import type { CommonRequest } from "./report.ts";
 import { addDays, exchangeInstant, isDateText } from "../../market/calendar/dates.ts";
 import { parseInstant } from "../arguments.ts";
+import { command, flag, flagOf, type Given, option } from "../command.ts";
+import { backfillJson, type CommonRequest } from "./report.ts";
 
-type Options = CommonRequest & {
-  journal?: string | true;
-  xml?: string[];
-  csv?: string[];
-  parquet?: string;
-  symbolsFile?: string;
-  chain: string[];
-  gaps: boolean;
-  from?: Instant;
-  to?: Instant;
-  rebuild: boolean;
-  map?: string;
-  timePattern?: string;
-  name?: string;
-  delayed: boolean;
-  replace: boolean;
-  restart: boolean;
-  account?: string;
+const options = {
+  journal: option(
+    "[directory]",
+    "read raw answers again, from this machine's journal or from the journal or data directory that you name",
+  ),
+  xml: option("<paths...>", "saved answers of the service: files or directories, also .gz"),
+  csv: option(
+    "<paths...>",
+    "files of quotes whose columns have the archive's names, or that --map describes, also .gz; or the directory of an export in CSV",
+  ),
+  parquet: option("<directory>", "the directory of an export in Parquet"),
+  map: option("<file>", "with --csv: a SELECT that makes the archive's columns of a vendor's"),
+  symbolsFile: option("<file>", "poll every symbol of a file once, within the budget"),
+  chain: option(
+    "<chain>",
+    "poll every contract of an option chain once, such as AAPL or AAPL:next=3,kind=monthly,percent=10; repeatable",
+    (text, before: string[] = []) => [...before, text],
+  ),
+  gaps: flag("list the gaps of the ledger, and fill those that the journal can fill"),
+  from: option(
+    "<time>",
+    "from this time on: an exchange date, YYYY-MM-DD, or a time with its offset",
+    parseFrom,
+  ),
+  to: option("<time>", "up to this exchange date, included, or up to this time, not included", parseTo),
+  rebuild: flag("with --journal: replace the rows that are there, each exchange date in one step"),
+  timePattern: option("<pattern>", "with --xml: where the file's name has the time, such as %Y%m%d-%H%M%S"),
+  name: option(
+    "<name>",
+    "with --xml and --csv: the source's name in the archive; default: xml, or the name of the file or of the map",
+  ),
+  replace: flag("with --csv: rows take the place of earlier ones of the same source, instrument and time"),
+  delayed: flag("the quotes are delayed; with a sweep: ask for delayed ones"),
+  restart: flag("begin an interrupted sweep anew"),
+  account: option("<name>", "with a sweep: the account that polls; default: all that are not drained"),
+  dryRun: flag("change nothing; read and check the input"),
 };
 
-type Detail = "from" | "to" | "map" | "timePattern" | "name" | "account";
-
-type GivenOptions = Omit<Options, Detail> & { [Name in Detail]: NonNullable<Options[Name]> | null };
+type Options = Given<typeof options>;
 
 type Source = {
   flag: string;
-  isChosen: (options: Options) => boolean;
+  isChosen: (given: Options) => boolean;
+  /** Options that not every source takes. */
   takes: readonly (keyof Options)[];
-  refill: (config: Config, edges: Edges, given: GivenOptions) => Promise<number>;
+  refill: (config: Config, edges: Edges, given: Options & CommonRequest) => Promise<number>;
 };
 
 const SOURCES: readonly Source[] = [
   {
     flag: "--journal",
-    isChosen: ({ journal }) => journal !== undefined,
+    isChosen: ({ journal }) => journal !== null,
     takes: ["from", "to", "rebuild"],
-    refill: async (config, edges, { journal = true, ...given }) => {
+    refill: async (config, edges, { journal, ...given }) => {
       const directory = journal === true ? null : journal;
       return (await import("./replayJournal.ts")).backfillJournal(config, edges, { ...given, directory });
     },
   },
   {
     flag: "--xml",
-    isChosen: ({ xml }) => xml !== undefined,
+    isChosen: ({ xml }) => xml !== null,
     takes: ["timePattern", "name", "delayed", "from", "to"],
-    refill: async (config, edges, { xml: paths = [], ...given }) =>
-      (await import("./xml.ts")).backfillXml(config, edges, { ...given, paths }),
+    refill: async (config, edges, { xml, ...given }) =>
+      (await import("./xml.ts")).backfillXml(config, edges, { ...given, paths: xml ?? [] }),
   },
   {
     flag: "--csv",
-    isChosen: ({ csv }) => csv !== undefined,
+    isChosen: ({ csv }) => csv !== null,
     takes: ["map", "name", "replace", "from", "to"],
-    refill: async (config, edges, { csv: files = [], ...given }) =>
-      (await import("./csv.ts")).backfillCsv(config, edges, { ...given, files }),
+    refill: async (config, edges, { csv, ...given }) =>
+      (await import("./csv.ts")).backfillCsv(config, edges, { ...given, files: csv ?? [] }),
   },
   {
     flag: "--parquet",
-    isChosen: ({ parquet }) => parquet !== undefined,
+    isChosen: ({ parquet }) => parquet !== null,
     takes: [],
-    refill: async (config, edges, { parquet = "", ...given }) => {
-      const directory = resolve(edges.directory, parquet);
-      const { backfillExported } = await import("./exported.ts");
+    refill: async (config, edges, { parquet, ...given }) => {
+      const directory = resolve(edges.directory, parquet ?? "");
+      const { backfillExported } = await import("./csv.ts");
       return backfillExported(config, edges, { ...given, format: "parquet", directory });
     },
   },
   {
     flag: "--symbols-file or --chain",
-    isChosen: ({ symbolsFile, chain }) => symbolsFile !== undefined || chain.length > 0,
-    takes: ["symbolsFile", "chain", "delayed", "restart", "account"],
-    refill: async (config, edges, { symbolsFile = null, chain: chains, ...given }) => {
-      const { backfillSymbols } = await import("./symbols.ts");
-      return backfillSymbols(config, edges, { ...given, symbolsFile, chains });
-    },
+    isChosen: ({ symbolsFile, chain }) => symbolsFile !== null || chain !== null,
+    takes: ["delayed", "restart", "account"],
+    refill: async (config, edges, { chain, ...given }) =>
+      (await import("./symbols.ts")).backfillSymbols(config, edges, { ...given, chains: chain ?? [] }),
   },
   {
     flag: "--gaps",
@@ -92,101 +108,30 @@ const SOURCES: readonly Source[] = [
   },
 ];
 
-const SPECIAL: readonly [keyof Options, string][] = [
-  ["from", "--from"],
-  ["to", "--to"],
-  ["rebuild", "--rebuild"],
-  ["map", "--map"],
-  ["timePattern", "--time-pattern"],
-  ["name", "--name"],
-  ["delayed", "--delayed"],
-  ["replace", "--replace"],
-  ["restart", "--restart"],
-  ["account", "--account"],
-];
-
-export const addBackfill: AddCommand = (command, { run, edges }) => {
-  addSources(command);
-  addDetails(command).action((options: Options) => {
-    const source = chosenSource(options, command);
-    const { from = null, to = null, map = null, timePattern = null, name = null, account = null } = options;
-    if (from !== null && to !== null && from >= to)
-      command.error(`error: --from ${from} is not before --to ${to}`, { exitCode: 2 });
+export const backfill = command({
+  options,
+  json: backfillJson,
+  check: (given) => {
+    const [source, second] = sourcesOf(given);
+    if (source === undefined || second !== undefined)
+      return `give one of ${SOURCES.map((one) => one.flag).join(", ")}`;
+    const names = SOURCES.flatMap(({ takes }) => takes);
+    const isGiven = (name: keyof Options): boolean => given[name] !== null && given[name] !== false;
+    const wrong = names.find((name) => isGiven(name) && !source.takes.includes(name));
+    if (wrong !== undefined) return `${flagOf(wrong)} does not go with ${source.flag}`;
+    const { from, to } = given;
+    return from !== null && to !== null && from >= to ? `--from ${from} is not before --to ${to}` : null;
+  },
+  run: async (config, edges, given) => {
     collectAfterGrowthOf(GROWTH_PERCENT);
-    return run((config) =>
-      source.refill(config, edges, { ...options, from, to, map, timePattern, name, account }),
-    );
-  });
-};
+    const [source] = sourcesOf(given);
+    if (!source) throw new QuotekeeperError("UNEXPECTED", "a backfill without a source was not refused");
+    return source.refill(config, edges, given);
+  },
+});
 
-function addSources(command: Command): Command {
-  return command
-    .option(
-      "--journal [directory]",
-      "read raw answers again, from this machine's journal or from the journal or data directory that you name",
-    )
-    .option("--xml <paths...>", "saved answers of the service: files or directories, also .gz")
-    .option(
-      "--csv <paths...>",
-      "files of quotes whose columns have the archive's names, or that --map describes, also .gz; or the directory of an export in CSV",
-    )
-    .option("--parquet <directory>", "the directory of an export in Parquet")
-    .option("--map <file>", "with --csv: a SELECT that makes the archive's columns of a vendor's")
-    .option("--symbols-file <file>", "poll every symbol of a file once, within the budget")
-    .option(
-      "--chain <chain>",
-      "poll every contract of an option chain once, such as AAPL or AAPL:next=3,kind=monthly,percent=10; repeatable",
-      (text: string, before: string[]) => [...before, text],
-      [],
-    )
-    .option("--gaps", "list the gaps of the ledger, and fill those that the journal can fill", false);
-}
-
-function addDetails(command: Command): Command {
-  return command
-    .option(
-      "--from <time>",
-      "from this time on: an exchange date, YYYY-MM-DD, or a time with its offset",
-      parseFrom,
-    )
-    .option("--to <time>", "up to this exchange date, included, or up to this time, not included", parseTo)
-    .option(
-      "--rebuild",
-      "with --journal: replace the rows that are there, each exchange date in one step",
-      false,
-    )
-    .option(
-      "--time-pattern <pattern>",
-      "with --xml: where the file's name has the time, such as %Y%m%d-%H%M%S",
-    )
-    .option(
-      "--name <name>",
-      "with --xml and --csv: the source's name in the archive; default: xml, or the name of the file or of the map",
-    )
-    .option(
-      "--replace",
-      "with --csv: rows take the place of earlier ones of the same source, instrument and time",
-      false,
-    )
-    .option("--delayed", "the quotes are delayed; with a sweep: ask for delayed ones", false)
-    .option("--restart", "begin an interrupted sweep anew", false)
-    .option("--account <name>", "with a sweep: the account that polls; default: all that are not drained")
-    .option("--dry-run", "change nothing; read and check the input", false)
-    .option("--json", "print JSON", false);
-}
-
-function chosenSource(options: Options, command: Command): Source {
-  const fail = (detail: string): never => command.error(`error: ${detail}`, { exitCode: 2 });
-  const [source, second] = SOURCES.filter(({ isChosen }) => isChosen(options));
-  if (source === undefined || second !== undefined)
-    return fail(`give one of ${SOURCES.map(({ flag }) => flag).join(", ")}`);
-  const wrong = SPECIAL.find(([option]) => isGiven(options[option]) && !source.takes.includes(option));
-  if (wrong) return fail(`${wrong[1]} does not go with ${source.flag}`);
-  return source;
-}
-
-function isGiven(value: unknown): boolean {
-  return value !== undefined && value !== false;
+function sourcesOf(given: Options): Source[] {
+  return SOURCES.filter(({ isChosen }) => isChosen(given));
 }
 
 /**

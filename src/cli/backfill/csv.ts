@@ -1,9 +1,12 @@
-/** `quotekeeper backfill --csv`: tables of quotes, as they are or by a map. */
+/** `quotekeeper backfill --csv`: tables of quotes, as they are or by a map; and, with `--parquet` too, exports. */
 import { basename, extname, resolve } from "node:path";
 import type pg from "pg";
 import { readKnownPieces, timesBehind } from "../../archive/refill/knownPieces.ts";
 import type { BackfillReport } from "../../archive/refill/backfillReport.ts";
 import { cutPieces } from "../../backfill/csv/pieces.ts";
+import { exportPieces } from "../../backfill/exported/exportPieces.ts";
+import { openExport } from "../../backfill/exported/openExport.ts";
+import { EXPORT_SOURCE } from "../../read/exportCall.ts";
 import { readRows, sizeOf, type TableRows } from "../../backfill/csv/readRows.ts";
 import type { PieceBatch } from "../../backfill/files/piece.ts";
 import { createObserver } from "../../ground/clock.ts";
@@ -16,7 +19,6 @@ import { createRowReader } from "../../read/plainRows.ts";
 import { columnProblems, splitHeader } from "../../read/plainTable.ts";
 import type { RawRow } from "../../read/splitRows.ts";
 import type { Edges } from "../../ground/edges.ts";
-import { backfillExported } from "./exported.ts";
 import { importFile } from "./importing.ts";
 import { openMap } from "./map.ts";
 import type { CommonRequest } from "./report.ts";
@@ -33,7 +35,7 @@ type CsvRequest = CommonRequest &
 
 /** @returns 0; 1 when a row could not be stored */
 export async function backfillCsv(config: Config, edges: Edges, request: CsvRequest): Promise<number> {
-  const { from, to, dryRun, json, replace } = request;
+  const { from, to, dryRun, printJson, replace } = request;
   const files = request.files.map((file) => resolve(edges.directory, file));
   const [first = ""] = files;
   if (await isDirectory(first).catch(() => false))
@@ -81,7 +83,7 @@ export async function backfillCsv(config: Config, edges: Edges, request: CsvRequ
       ? [`Outside   ${counted(range.outside(), "row")} outside --from and --to`]
       : []),
   ];
-  const shown = { config, edges, title: "reading rows", json, remarksOf };
+  const shown = { config, edges, title: "reading rows", printJson, remarksOf };
   return importFile(shown, { asked, name, dryRun, total, read });
 }
 
@@ -116,7 +118,7 @@ async function* requireColumns(
 function backfillDirectory(
   config: Config,
   edges: Edges,
-  { files, map, name, replace, from, to, dryRun, json, directory }: CsvRequest & { directory: string },
+  { files, map, name, replace, from, to, dryRun, printJson, directory }: CsvRequest & { directory: string },
 ): Promise<number> {
   const given = Object.entries({ map, name, replace, from, to }).find(
     ([, value]) => value !== null && value !== false,
@@ -127,7 +129,31 @@ function backfillDirectory(
       `--${given[0]} does not go with --csv and a directory, which is an export's`,
     );
   if (files.length > 1) throw new QuotekeeperError("USAGE", "give one directory of an export at a time");
-  return backfillExported(config, edges, { format: "csv", directory, dryRun, json });
+  return backfillExported(config, edges, { format: "csv", directory, dryRun, printJson });
+}
+
+type ExportedRequest = CommonRequest & {
+  format: "parquet" | "csv";
+  directory: string;
+};
+
+/** @returns 0; 1 when a row could not be stored */
+export async function backfillExported(
+  config: Config,
+  edges: Edges,
+  { format, directory, dryRun, printJson }: ExportedRequest,
+): Promise<number> {
+  const opened = await openExport(directory, format);
+  const { total, manifest } = opened;
+  const { name } = EXPORT_SOURCE;
+  const read = async function* (pool: pg.Pool | null): AsyncGenerator<PieceBatch, void> {
+    const known = await readKnownPieces(pool, name, "export");
+    yield* exportPieces(opened, { known, observe: timesBehind(known, createObserver(edges.clock)) });
+  };
+  const asked = { kind: format, directory, writtenAt: manifest.writtenAt };
+  const remarks = [`Export    of ${manifest.writtenAt}, by ${manifest.program}; its rows keep their sources`];
+  const shown = { config, edges, title: "reading an export", printJson, remarksOf: () => remarks };
+  return importFile(shown, { asked, name, dryRun, total, read });
 }
 
 /** Whether a row's time is in the range. A row without a readable time counts as in it, so that it is reported. */

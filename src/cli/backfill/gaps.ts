@@ -1,14 +1,10 @@
 /** `quotekeeper backfill --gaps`: lists the holes of the ledger, and fills those that the journal can fill. */
-import { z } from "zod";
-import { count as countJson } from "../../ground/jsonWords.ts";
-import { printJson } from "../terminal/printJson.ts";
 import type pg from "pg";
 import { readPositions } from "../../archive/load/loadPosition.ts";
-import { letterCounts } from "../../archive/load/letterCounts.ts";
 import { loadAll } from "../../archive/load/loader.ts";
 import { deriveCloses } from "../../archive/refill/deriveCloses.ts";
 import { fillSlots } from "../../archive/refill/fillSlots.ts";
-import { type Hole, hole, hoursWithMisses, listHoles } from "../../archive/refill/listHoles.ts";
+import { type Hole, hoursWithMisses, listHoles } from "../../archive/refill/listHoles.ts";
 import { replay } from "../../backfill/journal/replay.ts";
 import { segmentsOfHours } from "../../backfill/journal/chosenSegments.ts";
 import { EVER, type TimeRange } from "../../journal/record.ts";
@@ -21,24 +17,11 @@ import { requireArchive, withSchema } from "../../archive/openArchive.ts";
 import { journalDir } from "../../journal/dataDir.ts";
 import { say } from "../terminal/harmless.ts";
 import { right, table } from "../terminal/table.ts";
-import { polledJobs, withMigrated } from "./archives.ts";
+import { polledJobs, withMigrated } from "./importing.ts";
 import { type BackfillContext, backfilling } from "./display.ts";
-import { printDryRun } from "./dryRun.ts";
 import { readJournal } from "./replayJournal.ts";
-import { type CommonRequest, deadLetterLines } from "./report.ts";
+import { type CommonRequest, deadLetterLines, type FilledGaps, printDryRun } from "./report.ts";
 import { counted, thousands } from "../../ground/figures.ts";
-
-export const gapsJson = z
-  .strictObject({
-    dryRun: z.literal(false),
-    holes: z.array(hole),
-    stored: countJson,
-    deadLetters: letterCounts,
-    filled: countJson,
-    derived: countJson,
-    left: z.array(hole),
-  })
-  .describe("With `--gaps`:");
 
 type GapsRequest = CommonRequest & TimeRange;
 
@@ -49,15 +32,13 @@ export async function backfillGaps(config: Config, edges: Edges, request: GapsRe
   const outcome = await backfilling({ config, edges, title }, (backfill) =>
     withMigrated(config, edges, (pool) => fillGaps(backfill, pool, request)),
   );
-  if (request.json) printJson(edges.stdout, gapsJson, { dryRun: false, ...outcome });
+  if (request.printJson) request.printJson({ dryRun: false, ...outcome });
   else print(outcome, edges);
   return missesOf(outcome.left) > 0 || outcome.deadLetters.length > 0 ? 1 : 0;
 }
 
-type Outcome = Omit<z.infer<typeof gapsJson>, "dryRun">;
-
 /** Lists the holes, and reads the journal of their hours: the misses are all that it asks the database for. */
-async function readGaps(backfill: BackfillContext, { from, to, json }: GapsRequest): Promise<number> {
+async function readGaps(backfill: BackfillContext, { from, to, printJson }: GapsRequest): Promise<number> {
   const { config, edges } = backfill;
   await requireArchive(config);
   const { holes, hours } = await withSchema(config, edges, async ({ pool }) => ({
@@ -65,8 +46,8 @@ async function readGaps(backfill: BackfillContext, { from, to, json }: GapsReque
     hours: await hoursWithMisses(pool, { from, to }),
   }));
   const report = await readJournal(await journalOf(backfill, hours));
-  if (!json) edges.stdout.write(`${holeLines(holes, null, edges).join("\n")}\n`);
-  return printDryRun(edges, { kind: "gaps", report, holes, remarks: [] }, json);
+  if (!printJson) edges.stdout.write(`${holeLines(holes, null, edges).join("\n")}\n`);
+  return printDryRun(edges, { kind: "gaps", report, holes, remarks: [] }, printJson);
 }
 
 /** How the journal of some hours is read. */
@@ -92,7 +73,7 @@ async function fillGaps(
   backfill: BackfillContext,
   pool: pg.Pool,
   { from, to }: GapsRequest,
-): Promise<Outcome> {
+): Promise<FilledGaps> {
   const { config, edges } = backfill;
   await loadAll({ pool, journalDir: journalDir(config), clock: edges.clock });
   const holes = await listHoles(pool, { from, to });
@@ -111,10 +92,9 @@ async function fillGaps(
   return { holes, stored, deadLetters, filled, derived, left: await listHoles(pool, { from, to }) };
 }
 
-/** Most holes of the table; `--json` has all. */
 const MOST_LINES = 40;
 
-function print({ holes, stored, deadLetters, filled, derived, left }: Outcome, edges: Edges): void {
+function print({ holes, stored, deadLetters, filled, derived, left }: FilledGaps, edges: Edges): void {
   edges.stdout.write(`${holeLines(holes, left, edges).join("\n")}\n`);
   say(
     edges.stdout,

@@ -1,20 +1,25 @@
-/** What imports have in common: the lock, the journal, the run that can be resumed, and the slots to fill. */
+/** What backfills have in common: the archive brought up to date, the run that can be resumed, and the slots to fill. */
+import { resolve } from "node:path";
 import type pg from "pg";
 import { batchOf, catchUp, importPieces, type SeenSpan } from "../../backfill/files/importPieces.ts";
 import type { PieceBatch } from "../../backfill/files/piece.ts";
 import { type BackfillRequest, beginRun, finishRun } from "../../archive/refill/runs.ts";
 import { openReaders } from "../../archive/load/readers.ts";
 import { withSourceLock } from "../../archive/refill/oneAtATime.ts";
-import { fillSlots } from "../../archive/refill/fillSlots.ts";
-import { type BackfillReport } from "../../archive/refill/backfillReport.ts";
+import { migrate } from "../../archive/schema/migrations.ts";
+import { fillSlots, type PolledJobs } from "../../archive/refill/fillSlots.ts";
+import { withArchive } from "../../archive/openArchive.ts";
+import type { Edges } from "../../ground/edges.ts";
+import { createCalendar } from "../../market/calendar/tradingCalendar.ts";
+import { pastSlotEnds } from "../../schedule/pastSlots.ts";
+import { readCalendarDays, readJobs } from "../../schedule/readJobs.ts";
+import type { BackfillReport } from "../../archive/refill/backfillReport.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
 import { type Instant, instantFromDate, instantOf, microsOf } from "../../ground/clock.ts";
 import { openJournal } from "../../journal/writer.ts";
 import { journalDir } from "../../journal/dataDir.ts";
-import { polledJobs, withMigrated } from "./archives.ts";
 import { type BackfillContext, backfilling } from "./display.ts";
-import { printDryRun, readInput } from "./dryRun.ts";
-import { printReport } from "./report.ts";
+import { type CommonRequest, printDryRun, printReport, readInput } from "./report.ts";
 
 type ImportRequest = {
   /** Identifies the import: a run with equal values resumes it. */
@@ -28,7 +33,7 @@ type ImportRequest = {
 
 type ShownImport = Pick<BackfillContext, "config" | "edges"> & {
   title: string;
-  json: boolean;
+  printJson: CommonRequest["printJson"];
   remarksOf: (report: BackfillReport) => string[];
 };
 
@@ -39,14 +44,14 @@ type ShownImport = Pick<BackfillContext, "config" | "edges"> & {
  * @returns 0; 1 when a row could not be stored
  */
 export async function importFile(
-  { remarksOf, json, ...shown }: ShownImport,
+  { remarksOf, printJson, ...shown }: ShownImport,
   request: ImportRequest,
 ): Promise<number> {
   const { resumed, report } = await backfilling(shown, (backfill) => runImport(backfill, request));
   const { asked, dryRun } = request;
   const remarks = remarksOf(report);
-  if (dryRun) return printDryRun(shown.edges, { kind: asked.kind, report, remarks }, json);
-  printReport(shown.edges, { kind: asked.kind, dryRun, resumed, report, remarks }, json);
+  if (dryRun) return printDryRun(shown.edges, { kind: asked.kind, report, remarks }, printJson);
+  printReport(shown.edges, { kind: asked.kind, dryRun, resumed, report, remarks }, printJson);
   return report.deadLetters.length > 0 ? 1 : 0;
 }
 
@@ -94,7 +99,7 @@ async function doImport(
     const range = run.resumed ? { from: null, to: null } : span.slots();
     const filled =
       report.newAnswers > 0 || report.stored > 0
-        ? await fill(config, pool, { ...range, by: asked.kind, now })
+        ? await fillSlots(pool, { ...range, by: asked.kind, now, polled: await polledJobs(config) })
         : 0;
     const finished = { ...report, filled };
     await finishRun(pool, { ...run, report: finished }, now);
@@ -102,14 +107,6 @@ async function doImport(
   } finally {
     await journal.close();
   }
-}
-
-async function fill(
-  config: Config,
-  pool: pg.Pool,
-  range: { from: Instant | null; to: Instant | null; by: "xml" | "csv" | "parquet"; now: Instant },
-): Promise<number> {
-  return fillSlots(pool, { ...range, polled: await polledJobs(config) });
 }
 
 class Span {
@@ -152,4 +149,24 @@ async function readImport(
   } finally {
     await readers.close();
   }
+}
+
+export async function withMigrated<T>(
+  config: Config,
+  { clock }: Pick<Edges, "clock">,
+  work: (pool: pg.Pool) => Promise<T>,
+): Promise<T> {
+  return withArchive(config, { clock }, async ({ pool }) => {
+    const calendar = await readCalendarDays(resolve(config.jobsDir));
+    await migrate(pool, instantFromDate(clock.now()), { calendar });
+    return work(pool);
+  });
+}
+
+export async function polledJobs(config: Config): Promise<PolledJobs> {
+  const { jobs, calendar } = await readJobs(config.jobsDir).catch(() => ({ jobs: [], calendar: [] }));
+  return {
+    delayedJobs: jobs.filter(({ delayed }) => delayed).map(({ name }) => name),
+    endOf: pastSlotEnds(jobs, createCalendar(calendar)),
+  };
 }

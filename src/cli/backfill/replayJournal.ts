@@ -16,10 +16,9 @@ import type { Config } from "../../config/loadEnvironment.ts";
 import type { SegmentInfo } from "../../journal/segments.ts";
 import { journalDir } from "../../journal/dataDir.ts";
 import type { Edges } from "../../ground/edges.ts";
-import { polledJobs, withMigrated } from "./archives.ts";
+import { polledJobs, withMigrated } from "./importing.ts";
 import { type BackfillContext, backfilling } from "./display.ts";
-import { printDryRun, readInput } from "./dryRun.ts";
-import { type CommonRequest, type FinishedBackfill, printReport } from "./report.ts";
+import { type CommonRequest, type FinishedBackfill, printDryRun, printReport, readInput } from "./report.ts";
 
 type JournalRequest = CommonRequest &
   TimeRange & {
@@ -46,12 +45,12 @@ export async function backfillJournal(
   const title = "reading the journal";
   if (request.dryRun) {
     const report = await backfilling({ config, edges, title }, (backfill) => readReplay(backfill, chosen));
-    return printDryRun(edges, { kind: "journal", report, remarks: [] }, request.json);
+    return printDryRun(edges, { kind: "journal", report, remarks: [] }, request.printJson);
   }
   const finished = await backfilling({ config, edges, title }, (backfill) =>
     withMigrated(config, edges, (pool) => runReplay(backfill, pool, chosen)),
   );
-  printReport(edges, finished, request.json);
+  printReport(edges, finished, request.printJson);
   const { damagedBytes, deadLetters } = finished.report;
   return damagedBytes > 0 || deadLetters.length > 0 ? 1 : 0;
 }

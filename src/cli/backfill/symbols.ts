@@ -1,36 +1,27 @@
 /** The command `quotekeeper backfill --symbols-file`: many instruments, each asked for once, as a job that is polled once. */
-import { createHash } from "node:crypto";
 import { resolve } from "node:path";
-import { type Account, inOne, lackOfDelayed, onlyDelayed } from "../../accounts/account.ts";
+import { type Account, lackOfDelayed, onlyDelayed } from "../../accounts/account.ts";
 import { addLetterCounts, countLetters, isOfQuote } from "../../archive/load/letterCounts.ts";
 import { NOTHING_DONE } from "../../archive/refill/backfillReport.ts";
 import { COMMAND_LINE, readChain, readSymbolsFile, type SymbolsAsk } from "../../backfill/symbolsAsk.ts";
-import { instantFromDate } from "../../ground/clock.ts";
-import { dueNames, type DueJob } from "../../collect/asks.ts";
-import { planCalls } from "../../collect/callPlan.ts";
-import { ChainBook } from "../../collect/chainBook.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
 import { describeProblem, type FileProblem } from "../../config/yamlFile.ts";
 import { QuotekeeperError } from "../../ground/errors.ts";
 import { counted, someNames, thousands } from "../../ground/figures.ts";
 import type { MissReason } from "../../journal/ledger.ts";
-import { createCalendar } from "../../market/calendar/tradingCalendar.ts";
-import { instrumentName, option } from "../../market/instrument.ts";
 import { readTextFile } from "../../ground/plainFiles.ts";
-import { describeCall, type QuoteCall } from "../../quotes/call.ts";
 import { rowsOf } from "../../read/answerToRows.ts";
 import { withArchive } from "../../archive/openArchive.ts";
-import { roughly } from "../../market/durations.ts";
 import type { Edges } from "../../ground/edges.ts";
 import type { OnceAnswer, OnceJournal } from "../../collector/once/onceJournal.ts";
 import { accountsToCall } from "../../collector/operatorsWord.ts";
 import { lackOfChain, lackOfContract } from "../../schedule/polledJob.ts";
-import { readCalendarDays } from "../../schedule/readJobs.ts";
 import { errorOf } from "../../services/registry.ts";
 import { askOnce, loadJournal, onceJob } from "../askOnce.ts";
 import { say } from "../terminal/harmless.ts";
 import { backfilling } from "./display.ts";
 import { type CommonRequest, printReport } from "./report.ts";
+import { forecast, nameOf, namesIn, planOf } from "./symbolsPlan.ts";
 
 type SymbolsRequest = CommonRequest & {
   /** Path of the symbols file, relative to the working directory; null: there is none. */
@@ -43,11 +34,7 @@ type SymbolsRequest = CommonRequest & {
   account: string | null;
 };
 
-/** Names that are listed; more are counted. */
 const MOST_NAMES = 12;
-
-/** Calls that are listed for people; more are counted. */
-const MOST_CALLS = 12;
 
 const SIMULATED =
   "SIMULATED market: these quotes are made up. Set QUOTES_SERVICE or QUOTES_BASE_URL to sweep a real account.";
@@ -60,11 +47,10 @@ export async function backfillSymbols(
 ): Promise<number> {
   const accounts = await accountsToCall(config, request.account);
   const [first] = accounts;
-  if (!first) throw new RangeError("there is an account to call");
   const ask = await readAsk(edges, request, first);
   const delayed = onlyDelayed(first) ?? request.delayed;
   const plan = await planOf(config, edges, { accounts, ask, delayed });
-  if (request.dryRun) return forecast(edges, plan, request.json);
+  if (request.dryRun) return forecast(edges, plan, request.printJson);
   const { symbols, contracts, chains } = ask;
   const name = nameOf(ask, { delayed: request.delayed, first });
   const job = onceJob(accounts, {
@@ -106,7 +92,7 @@ export async function backfillSymbols(
     const names = new Set([...namesIn(ask, delayed, first), ...found.due]);
     const { remarks, isWhole } = remarksOf(found, names, problem);
     const { report } = tally;
-    printReport(edges, { kind: "sweep", dryRun: false, resumed, report, remarks }, request.json);
+    printReport(edges, { kind: "sweep", dryRun: false, resumed, report, remarks }, request.printJson);
     return isWhole && report.deadLetters.length === 0 ? 0 : 1;
   });
 }
@@ -129,7 +115,6 @@ function remarksOf(
   return { remarks, isWhole: without.length === 0 && problem === null };
 }
 
-/** What the answers hold. */
 class Tally {
   report = NOTHING_DONE;
   lastError: QuotekeeperError | null = null;
@@ -196,95 +181,6 @@ function fateLines({ due, fates, misses }: OnceJournal, expired: readonly string
           `Not polled: ${someNames(left, MOST_NAMES)}. The same command goes on with ${left.length === 1 ? "it" : "them"}.`,
         ]),
   ];
-}
-
-/** The same whenever the same instruments are asked of the same service, in whatever order. */
-function nameOf(
-  { symbols, contracts, chains }: SymbolsAsk,
-  { delayed, first }: { delayed: boolean; first: Account },
-): string {
-  const asked = {
-    symbols: symbols.toSorted(),
-    contracts: contracts.map((contract) => instrumentName(option(contract))).toSorted(),
-    ...{ chains, delayed, service: serviceOf(first.feed) },
-  };
-  return `sweep-${createHash("sha256").update(JSON.stringify(asked)).digest("hex").slice(0, 12)}`;
-}
-
-function serviceOf(feed: Config["feed"]): string {
-  if (feed.kind === "simulated") return "simulated";
-  const { host, pathname } = new URL(feed.baseUrl);
-  return `${host}${pathname}`;
-}
-
-function namesIn(
-  { symbols, contracts }: SymbolsAsk,
-  delayed: boolean,
-  { service }: Account,
-): readonly string[] {
-  return dueNames({ job: dueJob({ delayed, service }), symbols, contracts });
-}
-
-function dueJob({ delayed, service }: { delayed: boolean; service: Account["service"] }): DueJob["job"] {
-  const inList = service.optionsInList && { optionsInList: true as const };
-  return { name: "sweep", delayed, priority: -1000, watchlist: null, ...inList };
-}
-
-/** The calls that are known before the first, and what is to be said of them. */
-async function planOf(
-  config: Config,
-  edges: Edges,
-  { accounts, ask, delayed }: { accounts: readonly Account[]; ask: SymbolsAsk; delayed: boolean },
-): Promise<{ remarks: string[]; calls: QuoteCall[] }> {
-  const market = inOne(accounts);
-  if (!market) throw new RangeError("there is an account to call");
-  const calendar = createCalendar((await readCalendarDays(resolve(config.jobsDir))) ?? []);
-  const chains = new ChainBook(calendar, () => undefined);
-  const now = edges.clock.now();
-  const asked = { symbols: ask.symbols, options: ask.contracts, chains: ask.chains };
-  const expanded = chains.asked(asked, chains.contractDate(now));
-  const end = { slotAt: instantFromDate(now), deadlineMs: Infinity, closes: false };
-  const due = { job: dueJob({ delayed, service: market.service }), ...end, ...expanded };
-  const planned = planCalls([due], { batchSize: market.service.batch.first }).map(({ call }) => call);
-  const isList = ({ form }: QuoteCall): boolean => form === "symbols";
-  const calls = [...planned.filter(isList), ...planned.filter((call) => !isList(call))];
-  const { pending } = chains.expand(asked, chains.contractDate(now));
-  const takesMs = (calls.length * market.limitWindowMs) / market.limit;
-  const window = market.limitWindowMs === 60_000 ? "a minute" : `in ${roughly(market.limitWindowMs)}`;
-  const remarks = [
-    `Sweep     ${counted(dueNames(due).length, "instrument")} in ${counted(calls.length, "call")}`,
-    `Time      about ${roughly(takesMs)}: ${counted(market.limit, "call")} ${window}, if nothing else calls`,
-    ...pending.map(
-      (name) =>
-        `Chains    the contracts of the ${name} are not counted: what they hang on is asked for first`,
-    ),
-  ];
-  return { remarks, calls };
-}
-
-/** Prints which calls would be made. @returns 0 */
-function forecast(
-  edges: Edges,
-  { remarks, calls }: { remarks: readonly string[]; calls: readonly QuoteCall[] },
-  json: boolean,
-): number {
-  if (json) {
-    const lines = [...remarks, ...calls.map((call) => `Call      ${describeCall(call)}`)];
-    const report = { ...NOTHING_DONE, answers: calls.length, newAnswers: calls.length };
-    printReport(edges, { kind: "sweep", dryRun: true, resumed: false, report, remarks: lines }, true);
-    return 0;
-  }
-  const listed = calls.slice(0, MOST_CALLS).map((call) => `  ${describeCall(call)}`);
-  const more = calls.length > MOST_CALLS ? [`  and ${counted(calls.length - MOST_CALLS, "call")} more`] : [];
-  say(
-    edges.stdout,
-    "Nothing was sent. This is what would be polled:",
-    ...remarks,
-    "Calls:",
-    ...listed,
-    ...more,
-  );
-  return 0;
 }
 
 /** @throws QuotekeeperError SWEEP_INVALID with all problems of the file, of the chains and of what the service does not have */

@@ -12,9 +12,8 @@ import { QuotekeeperError } from "../../ground/errors.ts";
 import type { TimeRange } from "../../journal/record.ts";
 import type { Edges } from "../../ground/edges.ts";
 import { backfilling, type Display } from "./display.ts";
-import { printDryRun } from "./dryRun.ts";
 import { runImport } from "./importing.ts";
-import { type CommonRequest, printReport } from "./report.ts";
+import { type CommonRequest, printDryRun, printReport } from "./report.ts";
 
 type XmlRequest = CommonRequest &
   TimeRange & {
@@ -27,7 +26,7 @@ type XmlRequest = CommonRequest &
 
 /** @returns 0; 1 when a file could not be read, or a quote could not become a row */
 export async function backfillXml(config: Config, edges: Edges, request: XmlRequest): Promise<number> {
-  const { timePattern, delayed, from, to, dryRun, json } = request;
+  const { timePattern, delayed, from, to, dryRun, printJson } = request;
   const paths = request.paths.map((path) => resolve(edges.directory, path));
   const name = request.name ?? "xml";
   // A wrong pattern is an error before anything is opened.
@@ -62,8 +61,8 @@ export async function backfillXml(config: Config, edges: Edges, request: XmlRequ
   const zone = `Local     times without an offset are taken for ${NAME_ZONE}`;
   const remarks = [...tally.remarks(), zone];
   if (dryRun)
-    return printDryRun(edges, { kind: "xml", report, remarks }, json) || Number(tally.unreadable > 0);
-  printReport(edges, { kind: "xml", dryRun, resumed, report, remarks }, json);
+    return printDryRun(edges, { kind: "xml", report, remarks }, printJson) || Number(tally.unreadable > 0);
+  printReport(edges, { kind: "xml", dryRun, resumed, report, remarks }, printJson);
   return report.deadLetters.length > 0 || tally.unreadable > 0 ? 1 : 0;
 }
 

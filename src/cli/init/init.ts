@@ -2,7 +2,6 @@
 import { programName } from "../../ground/packageRoot.ts";
 import { readdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { Option } from "commander";
 import { type Config, loadConfig } from "../../config/loadEnvironment.ts";
 import { CREDENTIAL_NAMES } from "../../config/environment.ts";
 import { describeProblem } from "../../config/yamlFile.ts";
@@ -12,13 +11,13 @@ import { experimentalNote } from "../../services/registry.ts";
 import type { Service } from "../../services/service.ts";
 import { isJobFile, readJobs } from "../../schedule/readJobs.ts";
 import { parseSymbols } from "../arguments.ts";
-import type { AddCommand } from "../command.ts";
+import { choice, command, flag, option } from "../command.ts";
 import { mostCalls, planJobs } from "../planJobs.ts";
 import { openAsker } from "../terminal/asker.ts";
 import { say } from "../terminal/harmless.ts";
 import { ACCOUNT_FORMS, readAccount } from "./accountAnswer.ts";
 import { answersTo, isAnsweredByEnvironment } from "./initAnswers.ts";
-import { type Answers, CHAIN, callsOf, LOW_PRICE, type Name, readChains, SESSIONS } from "./questions.ts";
+import { type Answers, CHAIN, callsOf, LOW_PRICE, readChains, SESSIONS } from "./questions.ts";
 import {
   chainsFile,
   environmentFile,
@@ -30,56 +29,50 @@ import {
 import { inSeconds } from "../../market/durations.ts";
 import { counted, thousands } from "../../ground/figures.ts";
 
-type InitOptions = Partial<Record<Name, string>> & { yes: boolean };
-
-export const addInit: AddCommand = (command, { edges, done }) => {
-  command
-    .option("--symbols <list>", "symbols, separated by commas")
-    .option("--chains <list>", `option chains, separated by commas, each ${CHAIN}; or none`)
-    .addOption(new Option("--hours <when>", "when to poll").choices(Object.keys(SESSIONS)))
-    .option("--account <service>", `${ACCOUNT_FORMS.join(", ")}, or the address of another service`)
-    .option("--database <address>", "embedded, or the address of a PostgreSQL server, without password")
-    .option("--yes", "take what Enter would answer for every question that no flag answers", false)
-    .addHelpText(
-      "after",
-      "\nSecrets are asked for and not shown; without a terminal they come from the environment, best as NAME_FILE.",
-    )
-    .action(async (options: InitOptions) => done(await init(edges, options)));
-};
-
 /**
- * @returns 0; 1 when the jobs are over budget; 2 when all job files together do not pass `jobs check`
- * @throws QuotekeeperError CONFIG_INVALID, INIT_EXISTS, INIT_WRITE_FAILED, USAGE; Interrupted, before anything is written
+ * Exit code 0; 1 when the jobs are over budget; 2 when all job files together do not pass `jobs check`. It may end before anything is
+ * written: with CONFIG_INVALID, INIT_EXISTS, INIT_WRITE_FAILED, USAGE, or at Ctrl-C.
  */
-async function init(edges: Edges, { yes, ...given }: InitOptions): Promise<number> {
-  const config = loadConfig(environmentBefore(edges), edges.directory);
-  const dir = resolve(config.jobsDir);
-  const paths = {
-    symbols: join(dir, "symbols.yaml"),
-    chains: join(dir, "chains.yaml"),
-    dotenv: join(edges.directory, ".env"),
-  };
-  const there = await thereAlready(Object.values(paths));
-  if (there.length > 0) throw filesExist(there);
-  const { answers, lines } = await askInTime(edges, { given, yes });
-  const beside = (await readdir(dir).catch((): string[] => [])).filter(isJobFile);
-  // The environment answers where the question was not asked.
-  const service = readAccount(answers.account ?? "")?.service ?? config.service;
-  const files = filesOf(answers, { lines, service }, paths);
-  // From here on signals are ignored: the files are written in a moment.
-  const stopListening = edges.onInterrupt(() => undefined);
-  await placeFiles(files).finally(stopListening);
-  say(edges.stdout, "", ...[...files.keys()].map((path) => `Wrote      ${path}`));
-  const small = inSmallLetters(answers);
-  if (small.length > 0)
-    say(
-      edges.stdout,
-      `Capitals   ${small.join(", ")}: symbols are written in capitals, ${inCapitals(small.join(", "))}`,
-    );
-  if (beside.length > 0)
-    say(edges.stdout, `Beside     ${beside.sort().join(", ")} in ${dir}, which count too.`);
-  return sayCost(edges);
-}
+export const init = command({
+  options: {
+    symbols: option("<list>", "symbols, separated by commas"),
+    chains: option("<list>", `option chains, separated by commas, each ${CHAIN}; or none`),
+    hours: choice("<when>", "when to poll", Object.keys(SESSIONS)),
+    account: option("<service>", `${ACCOUNT_FORMS.join(", ")}, or the address of another service`),
+    database: option("<address>", "embedded, or the address of a PostgreSQL server, without password"),
+    yes: flag("take what Enter would answer for every question that no flag answers"),
+  },
+  more: "Secrets are asked for and not shown; without a terminal they come from the environment, best as NAME_FILE.",
+  runWithoutSettings: async (edges, { yes, ...given }) => {
+    const config = loadConfig(environmentBefore(edges), edges.directory);
+    const dir = resolve(config.jobsDir);
+    const paths = {
+      symbols: join(dir, "symbols.yaml"),
+      chains: join(dir, "chains.yaml"),
+      dotenv: join(edges.directory, ".env"),
+    };
+    const there = await thereAlready(Object.values(paths));
+    if (there.length > 0) throw filesExist(there);
+    const { answers, lines } = await askInTime(edges, { given, yes });
+    const beside = (await readdir(dir).catch((): string[] => [])).filter(isJobFile);
+    // The environment answers where the question was not asked.
+    const service = readAccount(answers.account ?? "")?.service ?? config.service;
+    const files = filesOf(answers, { lines, service }, paths);
+    // From here on signals are ignored: the files are written in a moment.
+    const stopListening = edges.onInterrupt(() => undefined);
+    await placeFiles(files).finally(stopListening);
+    say(edges.stdout, "", ...[...files.keys()].map((path) => `Wrote      ${path}`));
+    const small = inSmallLetters(answers);
+    if (small.length > 0)
+      say(
+        edges.stdout,
+        `Capitals   ${small.join(", ")}: symbols are written in capitals, ${inCapitals(small.join(", "))}`,
+      );
+    if (beside.length > 0)
+      say(edges.stdout, `Beside     ${beside.sort().join(", ")} in ${dir}, which count too.`);
+    return sayCost(edges);
+  },
+});
 
 function inSmallLetters({ symbols, chains }: Answers): string[] {
   const underlyings = (chains ?? "none") === "none" ? [] : (chains?.split(",") ?? []);
@@ -92,7 +85,7 @@ function inSmallLetters({ symbols, chains }: Answers): string[] {
 /** @throws as `answersTo`; Interrupted after Ctrl-C */
 async function askInTime(
   edges: Edges,
-  { given, yes }: { given: Partial<Record<Name, string>>; yes: boolean },
+  { given, yes }: { given: Answers; yes: boolean },
 ): ReturnType<typeof answersTo> {
   const ended = new AbortController();
   // Said at once: the trial of a server may take some time.

@@ -23,7 +23,7 @@ import { type AccountAnswer, readAccount } from "./accountAnswer.ts";
 import { environmentLine } from "./writtenFiles.ts";
 
 type Sources = Omit<Dialogue, "answers"> & {
-  given: Partial<Record<Name, string>>;
+  given: Answers;
   /** Whether questions without a flag have their defaults. */
   yes: boolean;
 };
@@ -61,7 +61,7 @@ function hasAddress(service: string | undefined): boolean {
  */
 export async function answersTo(sources: Sources): Promise<{ answers: Answers; lines: string[] }> {
   const { edges, given, yes, asker } = sources;
-  const open = NAMES.filter((name) => given[name] === undefined && !isAnsweredByEnvironment(name, edges.env));
+  const open = NAMES.filter((name) => given[name] === null && !isAnsweredByEnvironment(name, edges.env));
   if (asker === null && !yes && open.length > 0)
     throw usage([
       `init has no terminal to ask: give ${open.map((name) => `--${name}`).join(", ")}, or --yes for the defaults`,
@@ -91,7 +91,7 @@ function wrongFlags({ edges, given }: Sources): string[] {
   const questions = questionsOf(edges);
   return NAMES.flatMap((name) => {
     const answer = given[name];
-    if (answer === undefined) return [];
+    if (answer === null) return [];
     if (isAnsweredByEnvironment(name, edges.env))
       return [
         `--${name}: ${answeringVariable(name, edges.env)} is set in the environment, which goes before .env: unset it`,
@@ -138,7 +138,7 @@ const BOTH_MARKS = "It holds quotation marks of every kind: put it into a file."
 
 async function tryAccount(answer: string, { edges, asker, answers }: Dialogue): Promise<AnswerCheck> {
   const account = readAccount(answer);
-  if (!account) throw new RangeError("the answer was checked");
+  if (!account) throw new QuotekeeperError("UNEXPECTED", `${answer} was taken for an account`);
   const { service, settings } = account;
   const lack = readChains(answers.chains ?? "none").flatMap((chain) => lackOfChain(chain, service) ?? []);
   if (lack[0] !== undefined) return { problem: `the chains do not go with it: ${lack[0]}` };

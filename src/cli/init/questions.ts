@@ -19,7 +19,7 @@ export const NAMES = ["symbols", "chains", "hours", "account", "database"] as co
 
 export type Name = (typeof NAMES)[number];
 
-/** The answers as given; null: the environment answers the question. */
+/** The answers as given; null: of a flag, that it is not given; else that the environment answers the question. */
 export type Answers = Record<Name, string | null>;
 
 /** The answers to `hours`, and the session of a job that each stands for. */

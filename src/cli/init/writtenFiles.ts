@@ -1,5 +1,5 @@
 /** The files that `quotekeeper init` writes: their texts, and how all of them or none get to their places. */
-import { link, lstat, mkdir, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
+import { lstat, mkdir, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { parse as parseDotenv } from "dotenv";
 import { QuotekeeperError } from "../../ground/errors.ts";
@@ -125,8 +125,7 @@ export function filesExist(paths: readonly string[]): QuotekeeperError {
 }
 
 /**
- * Places all files or none, and overwrites nothing: writes a draft beside each place, then links it there. A kill leaves
- * whole files, and drafts that the next run removes; on a file system without links perhaps an empty file.
+ * Writes all files or none, and overwrites nothing.
  *
  * @param files texts by path; only its owner may read `.env`
  * @throws QuotekeeperError INIT_EXISTS, INIT_WRITE_FAILED
@@ -134,49 +133,21 @@ export function filesExist(paths: readonly string[]): QuotekeeperError {
 export async function placeFiles(files: ReadonlyMap<string, string>): Promise<void> {
   const made: string[] = [];
   const placed: string[] = [];
-  let current = "";
-  try {
-    for (const [path, text] of files) {
-      current = path;
-      const first = await mkdir(dirname(path), { recursive: true });
-      if (first !== undefined) made.push(dirname(path));
-      await rm(draftOf(path), { force: true });
-      await writeFile(draftOf(path), text, { mode: path.endsWith(".env") ? 0o600 : 0o666, flag: "wx" });
-    }
-    for (const path of files.keys()) {
-      current = path;
-      await place(path);
+  for (const [path, text] of files) {
+    try {
+      if ((await mkdir(dirname(path), { recursive: true })) !== undefined) made.push(dirname(path));
+      await writeFile(path, text, { mode: path.endsWith(".env") ? 0o600 : 0o666, flag: "wx" });
       placed.push(path);
+    } catch (error) {
+      // A disk may have become full within the file.
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST")
+        await rm(path, { force: true }).catch(() => null);
+      for (const one of placed) await rm(one, { force: true });
+      // `start` writes no examples into a jobs directory that exists.
+      for (const dir of made) await rmdir(dir).catch(() => undefined);
+      const there = await thereAlready([path]).catch(() => []);
+      throw there.length > 0 ? filesExist(there) : writeFailed(path, error);
     }
-  } catch (error) {
-    for (const path of placed) await rm(path, { force: true });
-    const there = await thereAlready([current]).catch(() => []);
-    throw there.length > 0 ? filesExist(there) : writeFailed(current, error);
-  } finally {
-    for (const path of files.keys()) await rm(draftOf(path), { force: true });
-    // `start` writes no examples into a jobs directory that exists.
-    if (placed.length < files.size) for (const dir of made) await rmdir(dir).catch(() => undefined);
-  }
-}
-
-/** The name is always the same, so the next run finds the draft of a killed one. */
-const draftOf = (path: string): string => `${path}.init-unfinished`;
-
-/** Error codes of a file system without hard links, such as exFAT. */
-const NO_LINKS = ["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"];
-
-/** Moves a draft to its place if nothing is there. */
-async function place(path: string): Promise<void> {
-  try {
-    await link(draftOf(path), path);
-  } catch (error) {
-    if (!NO_LINKS.includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
-    // An empty file reserves the place, so that the rename replaces no other program's file.
-    await writeFile(path, "", { mode: 0o600, flag: "wx" });
-    await rename(draftOf(path), path).catch(async (cause: unknown) => {
-      await rm(path, { force: true });
-      throw cause;
-    });
   }
 }
 

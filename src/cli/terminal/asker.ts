@@ -4,7 +4,6 @@ import { Writable } from "node:stream";
 import { type Edges, Interrupted } from "../../ground/edges.ts";
 import { own } from "./harmless.ts";
 
-/** readline's movements of the cursor. */
 const MOVEMENTS = /\r|\u001b\[[?\d;]*[A-Za-z]/gu;
 
 /** Standard output for readline, whose movements of the cursor are marked as ours. @param isHidden whether to write nothing */

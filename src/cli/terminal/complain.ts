@@ -4,7 +4,6 @@ import { z } from "zod";
 import { ERRORS, QuotekeeperError } from "../../ground/errors.ts";
 import { type Edges, Interrupted } from "../../ground/edges.ts";
 import { EXIT_INTERRUPTED } from "../../ground/interruptions.ts";
-import { printJsonLine } from "./printJson.ts";
 import { linesOfStack, say } from "./harmless.ts";
 
 /** The last line of stderr when a command with `--json` fails. */
@@ -32,7 +31,7 @@ export function complain(error: unknown, argv: readonly string[], { stderr }: Ed
     say(stderr, ...linesOfStack(`An unexpected error, which is a defect of quotekeeper: ${text}`));
   } else if (error instanceof QuotekeeperError && !argv.includes("--json")) say(stderr, ...error.lines);
   if (argv.includes("--json"))
-    printJsonLine(stderr, errorJson, { error: { code, detail, hint, retryable, exitCode } });
+    stderr.write(`${JSON.stringify({ error: { code, detail, hint, retryable, exitCode } })}\n`);
   return exitCode;
 }
 

@@ -88,7 +88,7 @@ function loginsOf({ config, clock }: WatchedArchive): BeginLogin {
   const dataDir = resolve(config.dataDir);
   return async (name, signal) => {
     const [account] = await accountsToCall(config, name);
-    const of = account && loginOf(account);
+    const of = loginOf(account);
     if (!of) throw new QuotekeeperError("ACCOUNT_UNKNOWN", `the service of ${name} wants no login`);
     const { url, begun } = await beginLogin(of, clock, signal);
     return {
