@@ -39,6 +39,8 @@ export function sharerOf({
   return { name, limit, windowMs };
 }
 
+export type AccountQueue = { name: string; dispatcher: Dispatcher };
+
 type AccountDispatchersOptions = {
   clock: Clock;
   log: Log;
@@ -89,10 +91,6 @@ export class AccountDispatchers {
     return (end) => end(dispatcher).finally(() => this.#leaving.delete(dispatcher));
   }
 
-  has(account: string): boolean {
-    return this.#open.has(account);
-  }
-
   get(account: string): Dispatcher | undefined {
     return this.#open.get(account);
   }
@@ -115,9 +113,9 @@ export class AccountDispatchers {
   }
 
   /** The queue of an account, or null: of the only one; undefined: it is not called here. */
-  queueOf(account: string | null) {
+  queueOf(account: string | null): AccountQueue | undefined {
     const [name, dispatcher] = [...this.#open].find(([its]) => account === null || its === account) ?? [];
-    return name && dispatcher ? { name, windowMs: dispatcher.governor.windowMs, dispatcher } : undefined;
+    return name && dispatcher ? { name, dispatcher } : undefined;
   }
 
   /** Dispatches a call. @returns why nobody can make it; null: it is dispatched */

@@ -42,8 +42,8 @@ type OutcomesOptions = {
   ask: (planned: PlannedCall) => void;
   /** Called when chains were expanded: their contracts need owners before they are asked for. */
   onExpanded: () => void;
-  /** Moves a refused call to another account; false: there is none. */
-  askInstead: (planned: PlannedCall) => boolean;
+  /** The account that can ask for what another was refused; null: none can. */
+  standIn: (planned: PlannedCall) => string | null;
   /** Removes the calls that only wait for their turn. */
   removeWaiting: () => PlannedCall[];
   /** When instruments were last asked and answered by the runs before, epoch ms UTC. */
@@ -288,7 +288,9 @@ export class Outcomes {
   }
 
   #unauthorized(planned: PlannedCall): void {
-    if (!this.#options.askInstead(planned)) this.#ended(planned, "unauthorized");
+    const account = this.#options.standIn(planned);
+    if (account === null) this.#ended(planned, "unauthorized");
+    else this.#options.ask({ ...planned, account });
   }
 
   #ended(planned: PlannedCall, reason: MissReason): void {

@@ -10,13 +10,13 @@ import { requireAccounts } from "../accounts/accountsFile.ts";
 import { keepAccounts, type KeptAccount, readAccountRows } from "../archive/ledger/accountRows.ts";
 import { keepCalendarDays } from "../archive/schema/sessions.ts";
 import { atMost, type Clock } from "../ground/clock.ts";
-import type { Collector } from "../collect/collector.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../ground/errors.ts";
 import type { CalendarOverride } from "../market/calendar/overrides.ts";
 import type { Log } from "../ground/log.ts";
 import { keepJson, readJson } from "../ground/plainFiles.ts";
 import type { AccountsCalled } from "./accountsCalled.ts";
+import type { Collector } from "./collector.ts";
 
 /** How often is looked, in ms; and how long a start waits for the first look. */
 const LOOK_EVERY_MS = 2_000;

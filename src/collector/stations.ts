@@ -10,6 +10,7 @@ import type { JournalFs } from "../journal/fs.ts";
 import { uuidv7 } from "../journal/uuid.ts";
 import { type Journal, openJournal } from "../journal/writer.ts";
 import { governorOf, openCalls } from "../collect/callHistory.ts";
+import type { Loader } from "../archive/load/loader.ts";
 import { openFeed, type OpenFeed } from "./feed.ts";
 import { journalGone, keepGone } from "../status/goneJournal.ts";
 
@@ -32,6 +33,15 @@ export type Stations = {
   /** Makes a request id, UUIDv7. */
   requestId: () => string;
   close: () => Promise<void>;
+};
+
+/** The stations of a call that may leave: see `pipeline.ts`. */
+export type CallPath = Pick<AccountStations, "fetchQuotes" | "sourceOf"> & {
+  account: Pick<Account, "name" | "service">;
+  requestId: Stations["requestId"];
+  journal: Pick<Journal, "append">;
+  calls: Pick<CallLog, "leaves">;
+  loader: Pick<Loader, "notify">;
 };
 
 type StationsOptions = {
