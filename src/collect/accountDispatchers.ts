@@ -104,14 +104,6 @@ export class AccountDispatchers {
     return [...this.#open.values()];
   }
 
-  /** The dispatcher of an account; null: of the only one. The first one has the calls of an account that is gone. */
-  of(account: string | null): Dispatcher {
-    const [first] = this.#open.values();
-    const dispatcher = this.#open.get(account ?? "") ?? first;
-    if (!dispatcher) throw new RangeError("there is no account");
-    return dispatcher;
-  }
-
   /** The queue of an account, or null: of the only one; undefined: it is not called here. */
   queueOf(account: string | null): AccountQueue | undefined {
     const [name, dispatcher] = [...this.#open].find(([its]) => account === null || its === account) ?? [];
@@ -127,8 +119,11 @@ export class AccountDispatchers {
       const isIdle = !shares.takesPart(account) && !this.#probing.has(account);
       if (isIdle || shares.isElsewhere(account)) return "down";
     }
-    this.of(account).add(planned);
-    return null;
+    // The first one has the calls of an account that is gone.
+    const [first] = this.#open.values();
+    const dispatcher = this.#open.get(account ?? "") ?? first;
+    dispatcher?.add(planned);
+    return dispatcher ? null : "down";
   }
 
   /** The account that can ask for what another was refused, while the slot lasts; null: none can. */

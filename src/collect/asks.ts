@@ -57,7 +57,7 @@ type Subject = { name: string; key: string; call: QuoteCall };
 export type Ask = { subject: Subject; by: Wishes };
 
 /** What one call asks for, and by which account if there are several; as urgent as the most urgent of it. */
-export type AskGroup = Urgency & { asks: readonly Ask[]; account: string | null };
+export type AskGroup = Urgency & { asks: readonly [Ask, ...Ask[]]; account: string | null };
 
 /** What planning takes from the calls before. */
 export type PlanOptions = {
@@ -270,12 +270,14 @@ function batches(asks: readonly UrgentAsk[], { batchSize, alone }: PlanOptions):
   const apart = alone ? asks.filter(isAlone) : [];
   const together = apart.length > 0 ? asks.filter((ask) => !isAlone(ask)) : asks;
   const groups = apart.map((ask) => group([ask]));
-  for (let start = 0; start < together.length; start += batchSize)
-    groups.push(group(together.slice(start, start + batchSize)));
+  for (let start = 0; start < together.length; start += batchSize) {
+    const [first, ...others] = together.slice(start, start + batchSize);
+    if (first) groups.push(group([first, ...others]));
+  }
   return groups;
 }
 
-function group(asks: readonly UrgentAsk[]): AskGroup {
+function group(asks: readonly [UrgentAsk, ...UrgentAsk[]]): AskGroup {
   let [priority, deadlineMs, unseenSinceMs] = [-Infinity, Infinity, Infinity];
   for (const { by, unseenSinceMs: unseenMs } of asks) {
     priority = Math.max(priority, by.priority);

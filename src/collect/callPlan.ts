@@ -182,7 +182,6 @@ function asksOf(calls: readonly PlannedCall[]): Ask[] {
 
 function callOf({ asks, account, priority, deadlineMs, unseenSinceMs }: AskGroup): PlannedCall {
   const [first] = asks;
-  if (!first) throw new RangeError("a call asks for something");
   const { call } = first.subject;
   const symbols: string[] = [];
   const wants = new Map<string, readonly Want[]>();

@@ -1,5 +1,5 @@
 /** The accounts that this collector calls: opened when it takes them, given to the collector, and closed when they go. */
-import { type Account, accountKey, marketOf } from "../accounts/account.ts";
+import { type Account, accountKey, type Accounts, marketOf } from "../accounts/account.ts";
 import type { Fleet } from "../accounts/lease/fleet.ts";
 import type { Sharer } from "../accounts/partition.ts";
 import type { PlannedService } from "../collect/budgetPlan.ts";
@@ -24,14 +24,14 @@ import type { AccountStations, CallPath, Stations } from "./stations.ts";
 type AccountsOptions = {
   stations: Pick<Stations, "open">;
   called: (open: AccountStations) => CalledAccount;
-  accounts: readonly Account[];
+  accounts: Accounts;
 };
 
 type AccountsCollector = Pick<Collector, "replaceAccounts" | "shareAmong" | "startCalling" | "stopCalling">;
 
 export class AccountsCalled {
   readonly #options: AccountsOptions;
-  #accounts: readonly Account[];
+  #accounts: Accounts;
   #open: AccountStations[] = [];
   /** The market of the one that went last: its last slots are settled when it is gone. */
   #left: LedgerSource | null = null;
@@ -59,13 +59,13 @@ export class AccountsCalled {
     return this.#open;
   }
 
-  get sharing(): readonly Account[] {
+  get sharing(): Accounts {
     return this.#accounts;
   }
 
   /** The one service that all of them call. */
   get service(): Service {
-    return serviceOf(this.#accounts);
+    return this.#accounts[0].service;
   }
 
   isCalled(name: string): boolean {
@@ -121,7 +121,7 @@ export class AccountsCalled {
    *
    * @throws what keeps a changed one from being opened: then those before go on, all of them
    */
-  async replace(accounts: readonly Account[], collector: AccountsCollector): Promise<void> {
+  async replace(accounts: Accounts, collector: AccountsCollector): Promise<void> {
     const changed = accounts.filter(({ name }) => this.#isChanged(name, accounts) && this.isCalled(name));
     const opened: AccountStations[] = [];
     try {
@@ -222,15 +222,10 @@ export function accountSharer({ name, limit, limitWindowMs }: Account): Sharer {
 }
 
 /** The part of the service that a plan depends on. */
-export function plannedService(accounts: readonly Account[]): PlannedService {
-  const service = serviceOf(accounts);
+export function plannedService(accounts: Accounts): PlannedService {
+  const [{ service }] = accounts;
   const { calls, windowMs } = limitAt(service, marketOf(accounts).address);
   return { batchSize: service.batch.first, another: { limit: calls, windowMs } };
-}
-
-function serviceOf([first]: readonly Account[]): Service {
-  if (!first) throw new RangeError("there is no account");
-  return first.service;
 }
 
 function isSame(one: Account, other: Account): boolean {

@@ -5,7 +5,7 @@
 import { join, resolve } from "node:path";
 import type pg from "pg";
 import { z } from "zod";
-import { type Account, accountNamed } from "../accounts/account.ts";
+import { accountNamed, type Accounts, areSome } from "../accounts/account.ts";
 import { requireAccounts } from "../accounts/accountsFile.ts";
 import { keepAccounts, type KeptAccount, readAccountRows } from "../archive/ledger/accountRows.ts";
 import { keepCalendarDays } from "../archive/schema/sessions.ts";
@@ -103,11 +103,11 @@ export function drainedIn(rows: Awaited<ReturnType<typeof readAccountRows>>): st
  *
  * @throws QuotekeeperError ACCOUNT_UNKNOWN, JOBS_INVALID; ACCOUNTS_DRAINED where all are
  */
-export async function accountsToCall(config: Config, name: string | null): Promise<Account[]> {
+export async function accountsToCall(config: Config, name: string | null): Promise<Accounts> {
   const accounts = await requireAccounts(resolve(config.jobsDir), config);
   if (name !== null) return [accountNamed(name, accounts)];
   const drained = await readDrained(resolve(config.dataDir));
   const called = accounts.filter((account) => !drained.includes(account.name));
-  if (called.length > 0) return called;
+  if (areSome(called)) return called;
   throw new QuotekeeperError("ACCOUNTS_DRAINED", `all accounts are drained: ${drained.join(", ")}`);
 }

@@ -52,9 +52,14 @@ export type Edges = {
 /** What `onInterrupt` is told when nobody reads the results any more. */
 export const READER_GONE = "SIGPIPE";
 
-/** Thrown by a command that was interrupted, after it has closed what it had opened. */
-export class Interrupted extends Error {
-  override readonly name = "Interrupted";
+/** Thrown by a command that was interrupted, after it has closed what it had opened. It is no error: nothing went wrong. */
+export class Interrupted {
+  /** The signal, or `READER_GONE`. */
+  readonly message: string;
+
+  constructor(message: string) {
+    this.message = message;
+  }
 }
 
 /** Linux makes it anew at each boot. */

@@ -4,7 +4,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import { z } from "zod";
 import { ACCOUNTS_FILES, plainName } from "../config/environment.ts";
 import { alternatives } from "../config/wording.ts";
-import type { Account, AccountSettings } from "../accounts/account.ts";
+import { type Account, type Accounts, type AccountSettings, areSome } from "../accounts/account.ts";
 import { readAccounts } from "../accounts/accountsFile.ts";
 import { QuotekeeperError } from "../ground/errors.ts";
 import { calendarFileSchema, type CalendarOverride } from "../market/calendar/overrides.ts";
@@ -84,11 +84,12 @@ export async function readJobs(dir: string, settings: AccountSettings | null = n
 export async function requireJobs(
   dir: string,
   settings: AccountSettings,
-): Promise<Omit<JobsReport, "problems">> {
-  const { problems, ...report } = await readJobs(dir, settings);
-  if (hindrances({ problems, ...report }).length > 0) throw jobsInvalid(problems);
+): Promise<Omit<JobsReport, "problems" | "accounts"> & { accounts: Accounts }> {
+  const { problems, accounts, ...report } = await readJobs(dir, settings);
+  const isHindered = hindrances({ problems, accounts, ...report }).length > 0;
+  if (isHindered || !areSome(accounts)) throw jobsInvalid(problems);
   if (report.jobs.length === 0) throw noJobs(dir);
-  return report;
+  return { ...report, accounts };
 }
 
 /** The problems with which the jobs of a directory cannot be polled. */

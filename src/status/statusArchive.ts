@@ -62,7 +62,7 @@ export type Looked = {
 };
 
 /** No accounts where something is wrong with their file. */
-export type Jobs = { jobs: Job[]; calendar: CalendarOverride[]; accounts: Account[]; line: Line };
+export type Jobs = { jobs: Job[]; calendar: CalendarOverride[]; accounts: readonly Account[]; line: Line };
 
 /** How long all questions together may take, in ms: `status` answers within 5 s. */
 const ANSWERS_MS = 3_000;

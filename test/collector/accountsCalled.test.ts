@@ -1,6 +1,6 @@
 /** The accounts that a collector calls: they come and go with their leases, and with the files. */
 import { afterEach, expect, jest, test } from "@jest/globals";
-import type { Account } from "../../src/accounts/account.ts";
+import type { Account, Accounts } from "../../src/accounts/account.ts";
 import { Shares } from "../../src/accounts/shares.ts";
 import { keepAccounts, wantAccount } from "../../src/archive/ledger/accountRows.ts";
 import { systemClock } from "../../src/ground/clock.ts";
@@ -52,7 +52,7 @@ async function collecting(names: readonly string[], called = names) {
     return opened.at(-1) as AccountStations;
   };
   const accounts = new AccountsCalled({
-    ...{ stations: { open }, accounts: names.map((name) => account(name)) },
+    ...{ stations: { open }, accounts: names.map((name) => account(name)) as unknown as Accounts },
     called: (open) => calledAccount(open, { clock, stations, loader, lease, metered: (send) => send }),
   });
   closers.push(() => accounts.close());

@@ -1,5 +1,6 @@
 /** The calls that wait for their turn, the most urgent first, and what each is missed for when its slot ends. Pure. */
 import type { Queue, QueueAddOptions } from "p-queue";
+import { QuotekeeperError } from "../../ground/errors.ts";
 import type { MissReason } from "../../journal/ledger.ts";
 import type { Want } from "../asks.ts";
 import { type PlannedCall, split } from "../callPlan.ts";
@@ -67,7 +68,7 @@ export class WaitingCalls implements Queue<Run, TicketOptions> {
 
   /** What waits keeps its urgency. */
   setPriority(id: string): never {
-    throw new RangeError(`call ${id} is planned again instead`);
+    throw new QuotekeeperError("UNEXPECTED", `call ${id} is planned again instead`);
   }
 
   /** @returns those that were removed, in their order */

@@ -21,7 +21,7 @@ import type { z } from "zod";
 import { socketDir } from "../../archive/embedded/socketDir.ts";
 import { cachesOf } from "../../archive/embedded/reachable.ts";
 import { atMost, type Clock } from "../../ground/clock.ts";
-import { QuotekeeperError } from "../../ground/errors.ts";
+import { QuotekeeperError, systemError } from "../../ground/errors.ts";
 import { ensureDataDir, unwritable } from "../../journal/dataDir.ts";
 import { errnoOf } from "../../journal/fs.ts";
 import { type Talk, talkTo } from "./lines.ts";
@@ -301,7 +301,7 @@ async function pipeOf(dataDir: string, { code }: LockedWork): Promise<string> {
 function reachOf(dataDir: string, { dir }: LockedWork): Promise<string> {
   const caches = cachesOf(process.geteuid?.(), dataDir);
   return socketDir(join(dataDir, dir), caches, { longestName: LONGEST_NAME }).catch((cause: Error) => {
-    throw Object.assign(new Error(cause.message, { cause }), { code: "ENAMETOOLONG" });
+    throw systemError("ENAMETOOLONG", cause.message);
   });
 }
 
