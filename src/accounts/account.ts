@@ -81,7 +81,6 @@ export function lackOfDelayed(account: Pick<Account, "service" | "feed">): strin
     : null;
 }
 
-/** Several accounts as one: their calls together, in a window of the first. */
 export function inOne(accounts: readonly Account[]): Omit<Account, "name"> | null {
   const [first] = accounts;
   if (!first) return null;

@@ -20,7 +20,6 @@ import {
   secretsOf,
 } from "./accountSecrets.ts";
 
-/** The two ways in which an account says where a credential is. */
 const credentialOptions = Object.fromEntries(
   CREDENTIALS.flatMap(({ name, title }) => [
     [`${name}File`, secret().describe(`File of the ${title}.`)],
@@ -88,13 +87,11 @@ const looseSchema = z
   })
   .catch({ accounts: [] });
 
-/** What a jobs directory says of accounts: none where there is a problem. */
 type AccountsReport = {
   accounts: Account[];
   /** The names of all that are meant, also where something is wrong; none where they are not known. */
   names: string[];
   problems: FileProblem[];
-  /** The files of secrets that are named there. */
   others: string[];
 };
 

@@ -22,16 +22,13 @@ export type CalledAccount = Omit<DispatcherOptions, "clock" | "log" | "onResult"
 export type CalledStatus = {
   name: string;
   state: AccountState;
-  /** Calls sent in the last window. */
   callsUsed: number;
   queued: number;
   /** What its governor knows: the limit in force may not be the configured one. */
   budget: BudgetState;
-  /** Its last call's error, null when it brought quotes. */
   lastError: Error | null;
 };
 
-/** The account as it has its share: by its configured limit. */
 export function sharerOf({
   name,
   governor: { limit, windowMs },
@@ -95,7 +92,6 @@ export class AccountDispatchers {
     return this.#open.get(account);
   }
 
-  /** All that may have calls under way. */
   get all(): readonly Dispatcher[] {
     return [...this.#open.values(), ...this.#leaving];
   }
@@ -147,7 +143,6 @@ export class AccountDispatchers {
     }
   }
 
-  /** Removes the calls that only wait for their turn, so that they can be planned again. */
   removeWaiting(): PlannedCall[] {
     return this.all.flatMap((dispatcher) => dispatcher.removeWaiting());
   }
@@ -180,7 +175,6 @@ export class AccountDispatchers {
     while (this.all.some(({ queued }) => queued > 0));
   }
 
-  /** Notes whether the service accepts an account's credentials. */
   #noteRefusal(account: string | null, result: Result): void {
     const { shares, clock } = this.#given;
     // A call may end after its account has gone to another collector.

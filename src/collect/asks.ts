@@ -25,7 +25,6 @@ export type DueJob = {
   once?: Once;
 };
 
-/** How a job is polled that is polled once. */
 export type Once = {
   /** Whether each call is made once, unless the machine's clock may be why it is refused. */
   single: boolean;
@@ -41,9 +40,7 @@ export type Want = Pick<DueJob, "slotAt" | "deadlineMs" | "closes"> & { job: str
 
 export type Wishes = {
   wants: readonly Want[];
-  /** Names of the jobs. */
   jobs: string[];
-  /** The newest slot; null when there is no want. */
   slotAt: Instant | null;
   /** The highest, and the earliest. */
   priority: number;
@@ -53,7 +50,6 @@ export type Wishes = {
 /** An instrument, a watchlist or a whole chain: its name in the ledger, its key in a plan, and the call that asks for it alone. */
 type Subject = { name: string; key: string; call: QuoteCall };
 
-/** A subject to ask for, and for whom. */
 export type Ask = { subject: Subject; by: Wishes };
 
 /** What one call asks for, and by which account if there are several; as urgent as the most urgent of it. */
@@ -64,10 +60,8 @@ export type PlanOptions = {
   batchSize: number;
   /** When an instrument was last asked and answered, epoch ms UTC; 0 when it never was. */
   lastSeenMs?: (name: string) => number;
-  /** Symbols that must not share a call, because they have made one fail. */
   alone?: (symbol: string) => boolean;
   ownerOf?: OwnerOf | undefined;
-  /** Whether an account's calls are made here. Default: all are. */
   isCalled?: (account: string) => boolean;
 };
 
@@ -96,7 +90,6 @@ export function planAsks(due: readonly DueJob[], options: PlanOptions, waiting: 
   ].sort(byUrgency);
 }
 
-/** The groups of each account's share. */
 function ofEachAccount(
   asks: readonly UrgentAsk[],
   { ownerOf, isCalled }: PlanOptions,
@@ -226,7 +219,6 @@ function moreUrgent(a: UrgentAsk, b: UrgentAsk): number {
   return byUrgency({ priority, deadlineMs, unseenSinceMs: unseen }, { ...other, unseenSinceMs: 0 });
 }
 
-/** Each subject once with all who want it, in the order of the first. */
 function eachOnce(
   waiting: readonly Ask[],
   parts: readonly { by: Wishes; subjects: readonly Subject[] }[],

@@ -25,7 +25,6 @@ type SlotPlan = {
 export type BudgetPlan = {
   slots: SlotPlan[];
   jobs: JobPlan[];
-  /** The calls of the fullest slot, the most urgent first. */
   batches: string[];
   callsPerPass: number;
   /** Time the fullest slot's calls take at the pace of the limit, in ms. */
@@ -50,11 +49,9 @@ export type PlannedService = { batchSize: number; another: Omit<Sharer, "name"> 
 
 type AccountsPlan = {
   accounts: { account: string; plan: BudgetPlan }[];
-  /** What no account asks for, see `partition`. */
   unasked: string[];
   /** Of all accounts together: they call side by side. `batches` are those of each one's fullest slot. */
   total: BudgetPlan;
-  /** The total with one more account. */
   withOneMore: BudgetPlan;
 };
 
@@ -66,7 +63,6 @@ const MINUTE_MS = 60_000;
  */
 export const GOVERNOR_REACH = 0.99;
 
-/** Starving instruments that are named. */
 const MOST_HUNGRY = 50;
 
 /** Intervals that cron can say, in minutes. */
@@ -225,7 +221,6 @@ function latest(times: readonly (number | null)[]): number | null {
   );
 }
 
-/** Instruments that no call reaches in time when one leaves every `gapMs`. */
 function missedAt(gapMs: number, due: readonly DueJob[], batchSize: number): number {
   return [...walkBudget(due, gapMs, batchSize).starved.values()].reduce((sum, each) => sum + each, 0);
 }
@@ -258,7 +253,6 @@ function jobPlans(due: readonly DueJob[], { starved }: BudgetWalk): JobPlan[] {
   });
 }
 
-/** Tries the intervals of cron for the jobs that starve, the shortest first. */
 function shortestInterval(
   due: readonly DueJob[],
   starving: readonly string[],

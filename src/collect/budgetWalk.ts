@@ -13,7 +13,6 @@ import {
   wishesOf,
 } from "./asks.ts";
 
-/** What falls due at each slot, by its time. */
 export function slotsInOrder(due: readonly DueJob[]): [string, DueJob[]][] {
   return [...grouped(due, ({ slotAt }) => slotAt)].sort(([a], [b]) => (a < b ? -1 : 1));
 }
@@ -29,7 +28,6 @@ export type BudgetWalk = {
   fullPassMs: number | null;
 };
 
-/** @param gapMs time between two calls */
 export function walkBudget(due: readonly DueJob[], gapMs: number, batchSize: number): BudgetWalk {
   const slots = slotsInOrder(due);
   const walker = new Walker(gapMs, batchSize);

@@ -16,7 +16,6 @@ import {
 } from "./budgetPlan.ts";
 import type { ChainBook } from "./chainBook.ts";
 
-/** Days looked ahead for the next session: longer than any closure. */
 const LOOK_AHEAD_DAYS = 14;
 
 const DAY_MS = 86_400_000;
@@ -70,7 +69,6 @@ function planAlone(due: readonly DueJob[], { name, ...limit }: Sharer, { batchSi
   return { total: plan, accounts: [{ account: name, plan }], withOneMore: null, unasked: [] };
 }
 
-/** The session that is under way or comes next. */
 export function nextSession(calendar: Calendar, now: Date): string {
   const today = exchangeDate(now);
   const last = new Date(now.getTime() + LOOK_AHEAD_DAYS * DAY_MS);
@@ -78,7 +76,6 @@ export function nextSession(calendar: Calendar, now: Date): string {
   return sessions.find(({ post }) => post > now)?.date ?? today;
 }
 
-/** A job at each of its slots on an exchange date. */
 export function dueOn(
   job: Job,
   date: string,
@@ -109,7 +106,6 @@ export function lacksOf(
   };
 }
 
-/** Calls of the fullest minute of a day. */
 export const mostAMinute = (
   due: readonly DueJob[],
   accounts: readonly Sharer[],

@@ -42,7 +42,6 @@ import {
 } from "./dispatch/waitingCalls.ts";
 
 export type DispatcherOptions = BudgetOptions & {
-  /** What answers its calls. */
   service: LimitReader;
   send: Send;
   log: Log;
@@ -57,7 +56,6 @@ export type DispatcherOptions = BudgetOptions & {
   isCutShort?: (want: Want, account: string | null) => boolean;
 };
 
-/** Calls under way at once, at most. */
 export const CONCURRENCY = 6;
 
 /** Longest sleep between two looks at the governor in ms, should the wall clock be moved meanwhile. */
@@ -107,7 +105,6 @@ export class Dispatcher {
     return fresh.map(({ planned }) => planned);
   }
 
-  /** Removes calls that wait, whatever they wait for. */
   withdraw(isGone: (planned: PlannedCall) => boolean): void {
     this.#waiting.removeWhere(({ planned }) => isGone(planned));
   }
@@ -135,7 +132,6 @@ export class Dispatcher {
     return this.#options.governor;
   }
 
-  /** Calls waiting or under way. */
   get queued(): number {
     return this.#queue.size + this.#begun.size;
   }

@@ -40,7 +40,6 @@ type DueSharesOptions = {
   run: string;
 };
 
-/** A slot that is open: what is to be asked for it, and how many names are due. */
 type OpenedSlot = { asked: DueJob; names: number };
 
 const NOTHING_STORED: ReadonlySet<string> = new Set();
@@ -110,7 +109,6 @@ export class DueShares {
     })).sort((one, other) => +one.at - +other.at);
   }
 
-  /** Accounts begin to share the jobs with the next slot. */
   beginSharing(accounts: Iterable<string>): void {
     for (const account of accounts) this.#sharesSinceMs.set(account, null);
   }
@@ -149,7 +147,6 @@ export class DueShares {
     });
   }
 
-  /** What is stored of an account's share of a slot. */
   storedOf({ job, schedule, slot }: SlotOfJob, account: string, storedIn: StoredIn): ReturnType<StoredIn> {
     const { contracts } = this.#given.chains.expand(job, this.today);
     const names = dueNames({ job, symbols: job.symbols, contracts });
@@ -203,7 +200,6 @@ export class DueShares {
     return { asked, names: names.length };
   }
 
-  /** Notes slots that passed while the machine slept or was busy, or that the clock has left out. */
   #noteDown({ job, schedule }: ScheduledJob, slots: readonly Date[]): void {
     if (slots.length === 0) return;
     const past = slots.map((slotAt) => ({ slotAt, stored: NOTHING_STORED }));

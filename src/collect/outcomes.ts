@@ -33,22 +33,17 @@ import { AskBackoff } from "./askBackoff.ts";
 
 type OutcomesOptions = {
   clock: Clock;
-  /** How long lists may be. */
   batch: Batch;
   log: Log;
   slots: SlotBook;
   chains: ChainBook;
-  /** Enqueues the calls that follow from an answer. */
   ask: (planned: PlannedCall) => void;
   /** Called when chains were expanded: their contracts need owners before they are asked for. */
   onExpanded: () => void;
-  /** The account that can ask for what another was refused; null: none can. */
   standIn: (planned: PlannedCall) => string | null;
-  /** Removes the calls that only wait for their turn. */
   removeWaiting: () => PlannedCall[];
   /** When instruments were last asked and answered by the runs before, epoch ms UTC. */
   lastSeenMs: ReadonlyMap<string, number>;
-  /** The account that owns each instrument; undefined: there is one account. */
   ownerOf: OwnerOf | undefined;
   isCalled: (account: string) => boolean;
 };
@@ -56,7 +51,6 @@ type OutcomesOptions = {
 /** When an instrument was last asked is forgotten after so long, in ms: chains bring new contracts every week. */
 const SEEN_FOR_MS = 7 * 86_400_000;
 
-/** What the calls of a run have taught so far. */
 export class Outcomes {
   readonly askBackoff = new AskBackoff();
   readonly #options: OutcomesOptions;
@@ -73,7 +67,6 @@ export class Outcomes {
     this.#warnings = new DailyWarnings(options.log);
   }
 
-  /** What planning needs of the calls before. */
   get planOptions(): PlanOptions {
     return {
       batchSize: this.#batch.size,
@@ -205,7 +198,6 @@ export class Outcomes {
     this.fate(wants.filter(lasted), [name], "stored");
   }
 
-  /** Asks for what the chains stand for that can be expanded now. */
   #expandChains(): void {
     const { chains, slots, ask, log, clock } = this.#options;
     if (!chains.waiting.any) return;

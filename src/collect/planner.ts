@@ -78,7 +78,6 @@ export class Planner {
     onChange?.();
   }
 
-  /** Removes the calls that only wait for their turn, so that they can be planned again. */
   removeWaiting(): PlannedCall[] {
     return [...this.#given.dispatchers.removeWaiting(), ...this.#planned];
   }

@@ -9,7 +9,6 @@ import type { ChainBook } from "./chainBook.ts";
 import type { DueShares } from "./dueShares.ts";
 import { type Outcomes } from "./outcomes.ts";
 
-/** What the log says of a step of the machine's clock. */
 const STEP_WORDS: Readonly<Record<ClockStep["kind"], string>> = {
   set_back: "the machine's clock was set back: polling goes on, and the slots since then come once more",
   set_forward: "the machine's clock was set forward: the slots in between were passed over",
@@ -56,7 +55,6 @@ export class SlotTicks {
     return now;
   }
 
-  /** Polls other jobs from the next slot on. */
   useJobs(jobs: readonly ScheduledJob[]): void {
     // What became due since the last tick is due of the jobs before.
     this.#ticker?.cover();
@@ -70,7 +68,6 @@ export class SlotTicks {
     this.#ticker?.stop();
   }
 
-  /** Misses what still waits for slots that are over. */
   *#expire(now: Date): Iterator<void> {
     this.#given.due.slots.forget(now.getTime());
     for (const dispatcher of this.#given.dispatchers.all) yield* dispatcher.expire();

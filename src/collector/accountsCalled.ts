@@ -63,7 +63,6 @@ export class AccountsCalled {
     return this.#accounts;
   }
 
-  /** The one service that all of them call. */
   get service(): Service {
     return this.#accounts[0].service;
   }
@@ -87,7 +86,6 @@ export class AccountsCalled {
     return new Set(names.map((name) => this.sourceOf(name)));
   }
 
-  /** The trading calendar to keep. */
   calendar(overrides: readonly CalendarOverride[]): Calendar {
     return marketOf(this.#accounts).simulated ? alwaysOpen : createCalendar(overrides);
   }
@@ -183,7 +181,6 @@ type CallContext = {
   loader: CallPath["loader"];
   /** Awaited before each call; what it gives is asked when the call is about to be written: whether it may leave. */
   lease: Pick<Fleet, "confirm">;
-  /** Tells somebody of the calls that pass. */
   metered: (send: Send, account: Account) => Send;
 };
 

@@ -40,25 +40,20 @@ export type Collection = {
   collector: Collector;
   loader: Loader;
   loaded: () => LoadReport;
-  /** What came of the calls since the start. */
   calls: Readonly<CallCounts>;
   journalHealth: () => JournalHealth;
   /** What came of the lake last; null: there is none, or no run has ended yet. */
   lake: () => LakeState | null;
-  /** This collector among others; null where it was started without. */
   fleet: () => LiveFleet | null;
   close: () => Promise<void>;
 };
 
 type CollectionOptions = LoadingOptions & {
   config: Config;
-  /** Tells this boot of the machine from all others; null where the system does not say. */
   bootId: string | null;
-  /** Meters calls and misses. */
   meter?: Meter;
   /** This collector among others, and the accounts that it begins with. Default: there are no others. */
   fleet?: { fleet: Fleet; acquired: ReadonlyMap<string, Acquisition> } | undefined;
-  /** Jobs, their calendar and the accounts. Default: what the files say. */
   jobs?: JobSet;
   /** The file system that the journal is written to. Default: the machine's own. */
   journalFs?: JournalFs;
@@ -71,7 +66,6 @@ const LOAD_GRACE_MS = 1_200;
 /** Longest wait at the end for how much is not loaded, in ms. */
 const LAG_MS = 300;
 
-/** Told how to close what was opened, as soon as it is. */
 type OnOpened = (close: () => Promise<unknown>) => void;
 
 /**
@@ -112,10 +106,8 @@ type Parts = {
   notes: NoteWriter;
   clocks: ClockFile;
   collector: Collector;
-  /** Hears the notes of the ledger as well. */
   noted: { of: (note: LedgerNote) => void };
   calls: CallCounts;
-  /** What the files said at the start. */
   first: JobSet;
   run: string;
 };
@@ -234,7 +226,6 @@ async function begin(options: CollectionOptions, parts: Parts): Promise<Pick<Col
   return { lake: () => lake?.state() ?? null, close };
 }
 
-/** Begins to poll what is to be polled once. */
 function takeOnce({ config, clock, log }: CollectionOptions, parts: Parts): TakenOnce {
   const { stations, accounts, collector, notes, noted } = parts;
   const { dir: journalDir, journal } = stations;

@@ -27,7 +27,6 @@ import { pollSlots } from "./pipeline.ts";
 
 export type CollectorOptions = Pick<DispatcherOptions, "clock" | "log"> & {
   accounts: readonly CalledAccount[];
-  /** How long lists of the service may be. */
   batch: Batch;
   /** Says which account owns an instrument; undefined: one account owns all. */
   shares?: Shares;
@@ -36,7 +35,6 @@ export type CollectorOptions = Pick<DispatcherOptions, "clock" | "log"> & {
   calendar: Calendar;
   /** The exchange's own, which says when options expire. */
   exchange: Calendar;
-  /** Takes the ledger's notes, in order. */
   onNote: (note: LedgerNote) => void;
   run: string;
   /** What the runs before have asked lately; null: nothing. */
@@ -50,7 +48,6 @@ export type CollectorOptions = Pick<DispatcherOptions, "clock" | "log"> & {
 /** The longest wait for calls under way at an account that another collector calls now, in ms: a call lasts no longer. */
 const LEAVE_MS = 20_000;
 
-/** A collector under way; `close` ends it. */
 export class Collector {
   readonly #options: CollectorOptions;
   readonly #dispatchers: AccountDispatchers;
@@ -59,7 +56,6 @@ export class Collector {
   readonly #outcomes: Outcomes;
   readonly #planner: Planner;
   readonly #ticks: SlotTicks;
-  /** Polls what is to be polled once. */
   readonly once: OnceCalls;
 
   constructor(options: CollectorOptions) {
@@ -207,12 +203,10 @@ export class Collector {
     for (const dispatcher of this.#dispatchers.called) dispatcher.budget.beUnsure(unsure);
   }
 
-  /** Listens for a window, before the next call of each account, whether another collector calls it. */
   listen(): void {
     for (const dispatcher of this.#dispatchers.called) dispatcher.budget.listen();
   }
 
-  /** Drains these accounts: they make no calls from the next slot on. */
   drain(names: readonly string[]): void {
     this.#options.shares?.drain(names);
   }
@@ -221,7 +215,6 @@ export class Collector {
     return this.#due.jobs;
   }
 
-  /** What is due of a job in an account's share now. */
   shareOf(job: Job, account: string): readonly string[] {
     return this.#due.shareOf(job, account);
   }
@@ -231,7 +224,6 @@ export class Collector {
     const next = this.#due.jobs.flatMap(({ schedule }) => schedule.next(now)?.getTime() ?? []);
     return {
       ...this.#dispatchers.status,
-      /** Instruments missed at slots since the start. */
       missed: this.#due.missed,
       /** Instruments that the service does not know, and is asked for less and less often. */
       unknown: this.#outcomes.askBackoff.names(),
@@ -269,7 +261,6 @@ export class Collector {
     for (const calls of steps) calls.forEach(this.#govern);
   }
 
-  /** Plans what waits once more, because accounts have come or gone. */
   #planAgain(waiting: PlannedCall[]): void {
     this.#due.settleOwners();
     this.#governAll(this.#planner.plan([], waiting));

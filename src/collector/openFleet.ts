@@ -70,7 +70,6 @@ type CallerParts = {
   settler: Pick<Settler, "began">;
 };
 
-/** Calls the accounts whose leases this collector holds. */
 export function callerOf({ config, archive, clock, accounts, collector, ...parts }: CallerParts): Caller {
   const isLoggedIn = (name: string): boolean | null => {
     const account = accounts.sharing.find((one) => one.name === name);

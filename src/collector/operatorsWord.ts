@@ -32,7 +32,6 @@ type OperatorOptions = {
   dataDir: string;
   accounts: Pick<AccountsCalled, "all" | "sharing">;
   collector: Pick<Collector, "status" | "drain">;
-  /** What the job files in force say of single days. */
   calendar: () => readonly CalendarOverride[];
   clock: Clock;
   log: Log;
@@ -93,7 +92,6 @@ export async function keepDrained(dataDir: string, drained: string[]): Promise<v
   await keepJson(join(dataDir, WANTED_FILE), { drained } satisfies z.infer<typeof wantedSchema>);
 }
 
-/** Names of the accounts that the operator wants drained. */
 export function drainedIn(rows: Awaited<ReturnType<typeof readAccountRows>>): string[] {
   return rows.filter(({ wanted }) => wanted === "drained").map(({ name }) => name);
 }

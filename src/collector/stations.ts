@@ -30,7 +30,6 @@ export type Stations = {
   open: (account: Account) => Promise<AccountStations>;
   /** Says which number no other collector of the database has: receive times bear it from then on. */
   useNumber: (number: number) => void;
-  /** Makes a request id, UUIDv7. */
   requestId: () => string;
   close: () => Promise<void>;
 };
@@ -46,7 +45,6 @@ export type CallPath = Pick<AccountStations, "fetchQuotes" | "sourceOf"> & {
 
 type StationsOptions = {
   clock: Clock;
-  /** What tells this boot of the machine from all others; null where the system does not say. */
   bootId: string | null;
   /** Whether old segments of the journal are looked after in the background. Default true. */
   upkeep?: boolean;

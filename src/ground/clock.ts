@@ -12,7 +12,6 @@ import { QuotekeeperError, systemError } from "./errors.ts";
 import { remembered } from "./remembered.ts";
 
 export type Clock = {
-  /** The wall clock, UTC. */
   now: () => Date;
   /** Milliseconds on a clock that is never set back; only differences mean anything. */
   monotonicMs: () => number;

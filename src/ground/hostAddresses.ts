@@ -52,7 +52,6 @@ export function createHostAddresses(
   };
 }
 
-/** The process's own: its threads are one for all. */
 export const hostAddresses = createHostAddresses(
   async (hostname) => promisify(ask)(hostname, { all: true }),
   systemClock,
@@ -64,7 +63,6 @@ type OnLookup = (
   family?: number,
 ) => void;
 
-/** The option `lookup` of Node's sockets. */
 export function asLookup(addresses: HostAddresses) {
   return (hostname: string, { all }: LookupOptions, done: OnLookup): void => {
     addresses(hostname).then(

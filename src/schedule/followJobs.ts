@@ -7,7 +7,6 @@ import type { CalendarOverride } from "../market/calendar/overrides.ts";
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 
-/** What the job files say, and which accounts share the jobs. */
 export type JobSet = {
   jobs: readonly Job[];
   calendar: readonly CalendarOverride[];
@@ -16,7 +15,6 @@ export type JobSet = {
   others: readonly string[];
 };
 
-/** What is followed, and who takes it up. */
 type Follower = {
   first: JobSet;
   settings: AccountSettings;
@@ -34,7 +32,6 @@ export function followJobs(dir: string, { first, settings, onJobs, log }: Follow
   let current = first;
   // Also those that could not be read, which may be mended.
   let others = first.others;
-  /** What is wrong, as it was said. */
   let broken: string | null = null;
   let idle = "";
   let passed: string | null = null;
@@ -117,7 +114,6 @@ async function read(dir: string, settings: AccountSettings): Promise<JobsReport>
   return isEmpty ? problem("the directory holds no job file any more") : report;
 }
 
-/** How often is looked, in ms. */
 const LOOK_EVERY_MS = 2_000;
 
 /**

@@ -6,7 +6,6 @@ import type { Job, JobFile } from "./jobSchema.ts";
 
 export type PolledMarket = Pick<Account, "service" | "feed">;
 
-/** Notifies of what a job asks that its service does not have. */
 export function lacksOf(
   { watchlist, delayed, options = [], chains = [] }: JobFile,
   market: PolledMarket,
@@ -60,7 +59,6 @@ export function lackOfContract(
   return lack && `${title} cannot be asked for ${instrumentName(option(contract))}: it ${lack}`;
 }
 
-/** A job as its service takes it. */
 export function asPolled(job: Job, market: PolledMarket | null): Job {
   if (market === null) return job;
   return {

@@ -24,7 +24,6 @@ export type { Job } from "./jobSchema.ts";
 export type JobsReport = {
   jobs: Job[];
   calendar: CalendarOverride[];
-  /** None where the caller did not ask for accounts. */
   accounts: Account[];
   problems: FileProblem[];
   /** The problems that hold up no other job: schedules that are never due. */
@@ -92,12 +91,10 @@ export async function requireJobs(
   return { ...report, accounts };
 }
 
-/** The problems with which the jobs of a directory cannot be polled. */
 export function hindrances({ jobs, problems, neverDue }: JobsReport): FileProblem[] {
   return jobs.length === 0 ? problems : problems.filter((problem) => !neverDue.includes(problem));
 }
 
-/** What is said of names that are passed by; null: there are none. */
 export function passedByWords(names: readonly string[]): string | null {
   if (names.length === 0) return null;
   return `passed by, because job files end in .yaml or .yml in small letters: ${someNames(names, 5)}`;
@@ -153,15 +150,10 @@ function readCalendar(file: string, text: string, report: Pick<JobsReport, "cale
   else report.problems.push(...read.problems);
 }
 
-/** What jobs are checked against besides their own schema. */
 type JobContext = {
-  /** The file of each name. */
   names: Map<string, string>;
-  /** None where they are unknown or not asked for. */
   accounts: readonly string[];
-  /** The line of each job's schedule. */
   lines: Map<Job, number>;
-  /** Where lists of symbols may lie. */
   bounds: Bounds;
   /** What is polled; null: the caller does not ask for it. */
   market: PolledMarket | null;
@@ -209,7 +201,6 @@ async function readJob(
   report.jobs.push(job);
 }
 
-/** For the message about a schedule that misses them. */
 const USUAL_HOURS: Readonly<Record<Job["session"], string>> = {
   pre: "04:00 to before 09:30 in New York on trading days",
   regular: "09:30 to before 16:00 in New York on trading days",

@@ -55,7 +55,6 @@ export type Looked = {
   answersMs?: number;
   /** True for who only looks at an archive: that there are no job files here is no fault then. Default false. */
   viewer?: boolean;
-  /** What tells this boot of the machine from all others; null where the system does not say. */
   bootId?: string | null;
   /** Whether this very process collects, and its collector has yet to begin. Default false. */
   isStarting?: boolean;

@@ -67,7 +67,6 @@ export class AccountBudget {
     this.notify({ type: "unsure", on, mayCall: this.#options.whenUnsure !== "stop" });
   }
 
-  /** What the account's next caller needs to know. */
   handOver(): HandedOver {
     return handOver(step(this.#governor, { type: "tick" }, this.#options.clock.monotonicMs()));
   }
@@ -84,7 +83,6 @@ export class AccountBudget {
     return sentAtMs;
   }
 
-  /** A call that was counted has not been made. */
   uncountCall(sentAtMs: number): void {
     this.notify({ type: "withdrawn", sentAtMs });
     this.#sentAtMs = this.#sentAtMs.filter((at) => at !== sentAtMs);
@@ -110,7 +108,6 @@ export class AccountBudget {
     return HELD[this.isClosed ? this.#governor.closedBy : "refusal"];
   }
 
-  /** Calls of the last window. */
   get callsUsed(): number {
     const sinceMs = this.#options.clock.monotonicMs() - this.#options.governor.windowMs;
     this.#sentAtMs = this.#sentAtMs.filter((at) => at > sinceMs);

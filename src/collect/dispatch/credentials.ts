@@ -17,7 +17,6 @@ export class Credentials {
     return this.#refused !== null;
   }
 
-  /** The wall clock was set: a refusal may come from that. */
   clockSet(): void {
     this.#clockInDoubt = true;
   }

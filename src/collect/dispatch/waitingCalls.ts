@@ -21,7 +21,6 @@ type MissedCall = [planned: PlannedCall, reason: MissReason];
 type Run = () => Promise<unknown>;
 type WaitingCall = { run: Run; ticket: Ticket };
 
-/** Options of p-queue's `add`. */
 export type TicketOptions = QueueAddOptions & { ticket: Ticket };
 
 /**
@@ -66,12 +65,10 @@ export class WaitingCalls implements Queue<Run, TicketOptions> {
     return this.#waiting.map(({ run }) => run);
   }
 
-  /** What waits keeps its urgency. */
   setPriority(id: string): never {
     throw new QuotekeeperError("UNEXPECTED", `call ${id} is planned again instead`);
   }
 
-  /** @returns those that were removed, in their order */
   removeWhere(isGone: (ticket: Ticket) => boolean): Ticket[] {
     const gone: Ticket[] = [];
     const kept: WaitingCall[] = [];

@@ -26,7 +26,6 @@ const ENTERED_AT_ONCE = 6;
 /** Assumed: after so many failures in a row without an answer, the service is at fault and not what is asked for. */
 const MOST_FAILURES = 6;
 
-/** How often it is looked whether there is room again, in ms. */
 const LOOK_AGAIN_MS = 1_000;
 
 type OnceCallsOptions = {
@@ -43,7 +42,6 @@ type OncePoll = Pick<DueJob, "job" | "symbols"> & {
   slotAt: Instant;
   options: readonly OptionAsk[];
   chains: readonly Chain[];
-  /** Names that are not asked for again. */
   known: ReadonlySet<string>;
 };
 
@@ -98,12 +96,10 @@ export class OnceCalls {
       chains.list(call.underlying, expirations, chains.contractDate(at));
   }
 
-  /** Whether a one-off job's slot is still polled. */
   isOpen(slot: Slot): boolean {
     return this.#given.due.slots.isOpen(slot);
   }
 
-  /** Whether an instrument was found to make calls fail. */
   isSuspect(name: string): boolean {
     return this.#given.outcomes.askBackoff.isSuspect(name);
   }
@@ -164,7 +160,6 @@ export class OnceCalls {
     for (const waiting of left) this.#given.outcomes.end(waiting, { kind: "missed", reason: "transport" });
   }
 
-  /** Enters what there is room for. */
   look(): void {
     const full = new Set<string>();
     let isHeld = false;
@@ -213,7 +208,6 @@ export class OnceCalls {
     this.#looking?.abort();
   }
 
-  /** The queue of an account, or null: of the only one; undefined: it is not called here. */
   #queueOf(account: string | null): AccountQueue | undefined {
     return this.#given.dispatchers.queueOf(account);
   }

@@ -32,10 +32,8 @@ type CostSpan = {
   /** In (after, until]. */
   after: Date;
   until: Date;
-  /** Symbols in one call. */
   batchSize: number;
   ownerOf: OwnerOf | undefined;
-  /** Which calls count. */
   isOurs: (call: PlannedCall) => boolean;
 };
 

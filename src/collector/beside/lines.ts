@@ -12,7 +12,6 @@ export type Talk = {
   say: (message: object) => void;
   /** The next line, as data of any shape; null when the other end has gone, or said something that is no line of ours. */
   next: () => Promise<unknown>;
-  /** Ends it; what was said last still arrives. */
   end: () => void;
 };
 

@@ -97,7 +97,6 @@ const NO_SOCKETS = ["ENOTSUP", "EOPNOTSUPP", "EPERM", "EINVAL", "ENOSYS", "EADDR
  */
 type Neighbour = { file: string; answer: Answer | "dead" | "elsewhere" | "gone" | "mute" };
 
-/** This process on this machine. */
 export async function thisProcess(): Promise<ThisProcess> {
   const host = hostname();
   const boot = await readFile("/proc/sys/kernel/random/boot_id", "utf8").catch(() => null);

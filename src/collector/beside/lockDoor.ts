@@ -8,7 +8,6 @@ import { z } from "zod";
 import { errnoOf } from "../../journal/fs.ts";
 import { type Talk, talkOver } from "./lines.ts";
 
-/** What the lock is told of the process and its machine. */
 export type ThisProcess = {
   pid: number;
   host: string;
@@ -26,7 +25,6 @@ export const question = z.object({
 });
 export const answer = run.extend({
   state: z.enum(["holds", "contends"]),
-  /** Whether it is a command that polls once. */
   once: z.boolean().default(false),
   pid: z.int().min(0),
   host: z.string().max(255),
@@ -39,7 +37,6 @@ export class Door {
   readonly own: Run;
   readonly self: ThisProcess;
   readonly once: boolean;
-  /** The name of its socket. */
   readonly file: string;
   holds = false;
   /** Whether one that goes first was told, since this was last set, that this one waits for it. */

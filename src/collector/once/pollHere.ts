@@ -19,22 +19,17 @@ import { Collector } from "../collector.ts";
 import { type AccountStations, openStations, type Stations } from "../stations.ts";
 import { TakenOnce, WORDLESS_MS } from "./takeOnce.ts";
 
-/** How often the journal is looked at meanwhile, in ms. */
 const LOOK_EVERY_MS = 500;
 
-/** How long calls under way are waited for at the end, in ms. */
 const GRACE_MS = 1_500;
 
 type Here = {
   clock: Edges["clock"];
   bootId: Edges["bootId"];
   say: (line: string) => void;
-  /** The command's own job. */
   job: OnceJob;
   log: Log;
-  /** Looks at the journal. */
   look: () => Promise<void>;
-  /** Ends it. */
   signal: AbortSignal;
   lock: DataDirLock;
 };
@@ -147,7 +142,6 @@ function atOnce(
   return elapsedMs >= windowMs && own?.budget.secondClientCount === 0 ? CONCURRENCY : 1;
 }
 
-/** Says each time that the limit is used up. */
 function onHeld({ limitWindowMs }: Account, { clock, say }: Pick<Here, "clock" | "say">) {
   let untilMs = -Infinity;
   return (forMs: number): void => {

@@ -30,7 +30,6 @@ type TakeOnceOptions = {
   journalDir: string;
   journal: Pick<Journal, "append">;
   calls: Pick<OnceCalls, "poll" | "withdraw" | "isOpen" | "know" | "isSuspect" | "room">;
-  /** The accounts that are called here. */
   accounts: () => readonly AccountStations[];
   batchSize: number;
   notes: Pick<NoteWriter, "flush">;
@@ -38,7 +37,6 @@ type TakeOnceOptions = {
   log: Log;
 };
 
-/** How often is looked, in ms. */
 const LOOK_EVERY_MS = 250;
 
 /** So long somebody waits without a word, in ms. */
@@ -85,7 +83,6 @@ export class TakenOnce {
     this.#timer = setInterval(() => void this.look(), LOOK_EVERY_MS);
   }
 
-  /** Resolves when nothing is asked for any more. */
   idle(): Promise<void> {
     return new Promise((resolve) => {
       this.#onIdle = resolve;
@@ -93,7 +90,6 @@ export class TakenOnce {
     });
   }
 
-  /** Told of each note of the ledger. */
   noted(note: LedgerNote): void {
     if (note.type !== "slots" || this.#closing.signal.aborted) return;
     for (const { job, slotAt, due, misses } of note.entries) {
@@ -144,7 +140,6 @@ export class TakenOnce {
     if (this.#taken.size === 0) this.#onIdle();
   }
 
-  /** Asks for what has no answer yet. */
   async #ask(taken: TakenJob): Promise<void> {
     const { calls, journalDir, batchSize } = this.#taking;
     const { file, slot } = taken;

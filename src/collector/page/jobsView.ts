@@ -32,7 +32,6 @@ import { counted, someNames } from "../../ground/figures.ts";
 /** Chains that cannot be counted yet are looked at again after so many ms. */
 const AGAIN_MS = 30_000;
 
-/** Symbols and contracts of a job that are named. */
 const MOST_NAMED = 6;
 
 /** Lines shown before and after a mistake, mistakes of a file, and signs of a line. */
