@@ -3,13 +3,8 @@
  * service refuses any call from then on, and when the first quote comes. Two real governors, one service; the lease's
  * rounds and looks are drawn by chance.
  */
-import {
-  admission,
-  createGovernor,
-  step,
-  type GovernorConfig,
-  type GovernorState,
-} from "../../src/collect/governor/governor.ts";
+import { admission, createGovernor, step } from "../../src/collect/governor/governor.ts";
+import type { GovernorConfig, GovernorState } from "../../src/collect/governor/state.ts";
 import { handOver, inherit } from "../../src/collect/governor/handover.ts";
 import type { Moment } from "../../src/accounts/lease/leaseRules.ts";
 import { LeaseTrust } from "../../src/accounts/lease/leaseTrust.ts";

@@ -161,10 +161,6 @@ export class Shares {
     return this.#without.ownerOf(name, delayed);
   }
 
-  hasAnother(account: string): boolean {
-    return this.#parting.some(({ name }) => name !== account && this.#canAsk(name));
-  }
-
   #canAsk(account: string): boolean {
     return !this.#refused.has(account) && !this.#isAsleep(account) && this.#isCalled?.(account) !== false;
   }

@@ -2,7 +2,7 @@
 import { type Account, accountKey } from "../accounts/account.ts";
 import { type Clock, dateOf, type Instant } from "../ground/clock.ts";
 import { type CallLog, NO_CALL_LOG, openCallLog, readCalls, recentCalls } from "./callLog.ts";
-import type { CallHistory, GovernorConfig } from "./governor/governor.ts";
+import type { CallHistory, GovernorConfig } from "./governor/state.ts";
 import { EarlierRuns } from "./earlierRuns.ts";
 import type { LedgerSource } from "../journal/ledger.ts";
 import { readSegment } from "../journal/reader.ts";

@@ -27,7 +27,7 @@ import { join } from "node:path";
 import { type Clock, dateOf, type Instant } from "../ground/clock.ts";
 import { readTextFileSync } from "../ground/plainFiles.ts";
 import { CONCURRENCY } from "./dispatcher.ts";
-import type { CallHistory, EarlierCall, GovernorConfig } from "./governor/governor.ts";
+import type { CallHistory, EarlierCall, GovernorConfig } from "./governor/state.ts";
 
 export type CallLog = {
   /** A call leaves now. @returns to be called when it is over, answered or not */

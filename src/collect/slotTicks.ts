@@ -94,7 +94,7 @@ export class SlotTicks {
     if (kind !== "set_back") this.#given.due.slots.lose(stepMs);
     if (kind !== "set_back" && kind !== "set_forward") return;
     this.#given.outcomes.moveTimes(stepMs);
-    for (const dispatcher of this.#given.dispatchers.all) dispatcher.clockSet();
+    for (const dispatcher of this.#given.dispatchers.all) dispatcher.credentials.clockSet();
   }
 }
 

@@ -85,7 +85,7 @@ export class Collector {
     }));
     this.once = new OnceCalls({ clock, due, chains, dispatchers, outcomes, batch });
     for (const account of accounts) this.#open(account);
-    shares?.watchLogins((account) => dispatchers.get(account)?.lookAtSession() === false);
+    shares?.watchLogins((account) => dispatchers.get(account)?.credentials.lookAtSession() === false);
     const planner = new Planner({ shares, due, dispatchers, outcomes, onChange: options.onChange });
     this.#planner = planner;
     const poll: SlotTicksOptions["poll"] = (at) => pollSlots(at, { due, planner, govern: this.#govern });

@@ -2,13 +2,8 @@ import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { basename, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "@jest/globals";
-import {
-  type JobsReport,
-  passedByWords,
-  readJobs,
-  readSymbols,
-  requireJobs,
-} from "../../src/schedule/readJobs.ts";
+import { type JobsReport, passedByWords, readJobs, requireJobs } from "../../src/schedule/readJobs.ts";
+import { readSymbols } from "../../src/schedule/symbolList.ts";
 import { loadConfig } from "../../src/config/loadEnvironment.ts";
 import { describeProblem } from "../../src/config/yamlFile.ts";
 import { accountVariables, accountYaml } from "../support/accounts.ts";

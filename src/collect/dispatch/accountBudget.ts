@@ -2,16 +2,14 @@
 import type { Clock } from "../../ground/clock.ts";
 import type { MissReason } from "../../journal/ledger.ts";
 import { type BudgetState, budgetState } from "../governor/budgetState.ts";
-import {
-  admission,
-  type CallHistory,
-  type ClosedBy,
-  createGovernor,
-  type GovernorConfig,
-  type GovernorEvent,
-  type GovernorState,
-  step,
-} from "../governor/governor.ts";
+import { admission, createGovernor, step } from "../governor/governor.ts";
+import type {
+  CallHistory,
+  ClosedBy,
+  GovernorConfig,
+  GovernorEvent,
+  GovernorState,
+} from "../governor/state.ts";
 import { handOver, type HandedOver, inherit, type Inheritance } from "../governor/handover.ts";
 import { isHeldForOthers } from "../governor/unsure.ts";
 

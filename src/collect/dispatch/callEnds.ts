@@ -7,7 +7,7 @@ import type { DatedAnswer } from "../../services/clockSkew.ts";
 import { readRetryAfter } from "../../quotes/rateLimit.ts";
 import type { Service } from "../../services/service.ts";
 import { isOnce, type PlannedCall, symbolCount } from "../callPlan.ts";
-import type { CallEnd } from "../governor/governor.ts";
+import type { CallEnd } from "../governor/state.ts";
 import type { Ticket } from "./waitingCalls.ts";
 
 /** An answer that has just arrived: its last byte is there, and nothing is on the disk yet. */

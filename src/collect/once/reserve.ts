@@ -6,7 +6,7 @@
  * many free for a quarter of an hour. So what it will need then is kept free from now on.
  */
 import type { ChainBook } from "../chainBook.ts";
-import type { GovernorConfig } from "../governor/governor.ts";
+import type { GovernorConfig } from "../governor/state.ts";
 import { largestBurst } from "../governor/pace.ts";
 import type { ScheduledJob } from "../../schedule/jobSchedule.ts";
 import { firstLater } from "../../schedule/slots.ts";
