@@ -1,5 +1,5 @@
 /** Our governor as a sender with always more to send, or so much a minute, killed and started anew as the cell says. */
-import type { CallHistory, EarlierCall, GovernorEvent } from "../../src/collect/governor/governor.ts";
+import type { CallHistory, EarlierCall, GovernorEvent } from "../../src/collect/governor/state.ts";
 import { readRateLimitHeaders } from "../../src/services/reference/rateLimitHeaders.ts";
 import { startSender } from "./sender.ts";
 import { LIMIT, WINDOW_MS, World, type Answer, type Cell, type Outcome } from "./world.ts";

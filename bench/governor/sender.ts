@@ -1,13 +1,7 @@
 /** A process that sends what is due as soon as its governor lets it. */
 import { budgetState } from "../../src/collect/governor/budgetState.ts";
-import {
-  admission,
-  type CallHistory,
-  createGovernor,
-  type GovernorConfig,
-  type GovernorEvent,
-  step,
-} from "../../src/collect/governor/governor.ts";
+import { admission, createGovernor, step } from "../../src/collect/governor/governor.ts";
+import type { CallHistory, GovernorConfig, GovernorEvent } from "../../src/collect/governor/state.ts";
 import type { Random } from "./random.ts";
 import type { VirtualTime } from "./virtualTime.ts";
 

@@ -15,6 +15,13 @@ export type Account = Readonly<{
 }> &
   Pick<Config, "service" | "feed" | "limit" | "limitGiven" | "limitWindowMs">;
 
+/** Accounts that were read without a problem: one at least. */
+export type Accounts = readonly [Account, ...Account[]];
+
+export function areSome(accounts: readonly Account[]): accounts is Accounts {
+  return accounts.length > 0;
+}
+
 /** What accounts hang on besides their file. */
 export type AccountSettings = Omit<Account, "name"> &
   Pick<Config, "simulatedAccounts" | "variable" | "secretsDir" | "ownFiles">;
@@ -28,12 +35,15 @@ export function settingsAccounts({
   limitGiven,
   limitWindowMs,
   simulatedAccounts,
-}: AccountSettings): Account[] {
+}: AccountSettings): Accounts {
   const each = { service, feed, loginUrl, limit, limitGiven, limitWindowMs };
-  const count = feed.kind === "simulated" ? simulatedAccounts : 1;
-  return Array.from({ length: count }, (_, place) =>
-    Object.freeze({ name: place === 0 ? DEFAULT_ACCOUNT : `simulated-${place + 1}`, ...each }),
-  );
+  const others = feed.kind === "simulated" ? simulatedAccounts - 1 : 0;
+  return [
+    Object.freeze({ name: DEFAULT_ACCOUNT, ...each }),
+    ...Array.from({ length: others }, (_, place) =>
+      Object.freeze({ name: `simulated-${place + 2}`, ...each }),
+    ),
+  ];
 }
 
 /**
@@ -72,7 +82,7 @@ export function lackOfDelayed(account: Pick<Account, "service" | "feed">): strin
 }
 
 /** Several accounts as one: their calls together, in a window of the first. */
-export function inOne(accounts: readonly [Account, ...Account[]]): Omit<Account, "name"> {
+export function inOne(accounts: Accounts): Omit<Account, "name"> {
   const [{ service, feed, loginUrl, limitWindowMs }] = accounts;
   const limit = accounts.reduce((sum, one) => sum + (one.limit * limitWindowMs) / one.limitWindowMs, 0);
   return {

@@ -7,12 +7,10 @@ import { SERVICES } from "../services/registry.ts";
 import type { Credentials, Service } from "../services/service.ts";
 import type { AccountSettings } from "./account.ts";
 
-/** Credentials of any service, each once. */
 export const CREDENTIALS = [
   ...new Map(SERVICES.flatMap(({ credentials }) => credentials.all.map((one) => [one.name, one]))).values(),
 ];
 
-/** An account as its file has it. */
 export type Entry = Readonly<Record<string, string | undefined>>;
 
 /** The credentials of an account; those with a problem, which is told, are missing. */

@@ -11,7 +11,7 @@ import { type FileProblem, inOrder, jobsInvalid, readYamlFile } from "../config/
 import { readTextFile } from "../ground/plainFiles.ts";
 import { limitAt, SERVICES, serviceNamed } from "../services/registry.ts";
 import type { Credentials, Service } from "../services/service.ts";
-import { type Account, type AccountSettings, settingsAccounts } from "./account.ts";
+import { type Account, type Accounts, type AccountSettings, areSome, settingsAccounts } from "./account.ts";
 import {
   boundsOf,
   CREDENTIALS,
@@ -21,7 +21,6 @@ import {
   secretsOf,
 } from "./accountSecrets.ts";
 
-/** The two ways in which an account says where a credential is. */
 const credentialOptions = Object.fromEntries(
   CREDENTIALS.flatMap(({ name, title }) => [
     [`${name}File`, secret().describe(`File of the ${title}.`)],
@@ -89,13 +88,11 @@ const looseSchema = z
   })
   .catch({ accounts: [] });
 
-/** What a jobs directory says of accounts: none where there is a problem. */
 type AccountsReport = {
   accounts: Account[];
   /** The names of all that are meant, also where something is wrong; none where they are not known. */
   names: string[];
   problems: FileProblem[];
-  /** The files of secrets that are named there. */
   others: string[];
 };
 
@@ -113,7 +110,7 @@ export async function readAccounts(dir: string, settings: AccountSettings): Prom
   if (name === undefined) {
     if (report.problems.length > 0) return report;
     const accounts = settingsAccounts(settings);
-    return { ...report, accounts, names: accounts.map((account) => account.name) };
+    return { ...report, accounts: [...accounts], names: accounts.map((account) => account.name) };
   }
   const file = join(dir, name);
   if (another !== undefined) told(join(dir, another), `${name} is here as well: keep one of them`);
@@ -136,9 +133,9 @@ export async function readAccounts(dir: string, settings: AccountSettings): Prom
 }
 
 /** The accounts, for commands that need no jobs. @throws QuotekeeperError JOBS_INVALID with every problem */
-export async function requireAccounts(dir: string, settings: AccountSettings): Promise<Account[]> {
+export async function requireAccounts(dir: string, settings: AccountSettings): Promise<Accounts> {
   const { accounts, problems } = await readAccounts(dir, settings);
-  if (problems.length > 0) throw jobsInvalid(problems);
+  if (problems.length > 0 || !areSome(accounts)) throw jobsInvalid(problems);
   return accounts;
 }
 

@@ -18,14 +18,12 @@ export type JobWants = {
   job: string;
   priority: number;
   delayed: boolean;
-  /** The account that the job is pinned to; null: any. */
   account: string | null;
   symbols: readonly string[];
   contracts: readonly string[];
   watchlist: string | null;
 };
 
-/** The account that asks for a name; null: none does. */
 export type Partition = (name: string, delayed: boolean) => string | null;
 
 /** Symbols of a block, unless the service says how many its lists begin with. No longer list counts: each process learns its own. */
@@ -155,7 +153,6 @@ function jobSetsOf(wanted: readonly JobWants[]): JobSet[] {
   return sets.sort(inOrderOf(({ jobs }) => jobs.map(({ job }) => job).join(" ")));
 }
 
-/** Whether a job is pinned to an account that does not take part. */
 function isAbsent({ account }: JobWants, present: ReadonlySet<string>): boolean {
   return account !== null && !present.has(account);
 }

@@ -29,7 +29,6 @@ export const REFUSED_FOR_MS = 120_000;
 /** How often it makes a call from then on, in ms: with each slot of a minute, whose answers do not arrive at the same moment. */
 export const PROBED_EVERY_MS = 55_000;
 
-/** The accounts that share the jobs. Times are those of one monotonic clock, in ms. */
 export class Shares {
   #accounts: readonly Sharer[];
   #drained: ReadonlySet<string> = new Set();
@@ -41,18 +40,13 @@ export class Shares {
   #pinned = new Map<string, string>();
   #parting: readonly Sharer[] = [];
   #ownerOf: Partition = () => null;
-  /** Those that came while this ran and have had no share yet. */
   readonly #coming = new Set<string>();
-  /** The names that take part as collectors have agreed; null: there is one collector. */
   #agreed: readonly string[] | null = null;
-  /** Whether this collector calls an account; undefined: all of them. */
   readonly #isCalled: ((account: string) => boolean) | undefined;
-  /** Whether an account waits for a person's login. */
   #isAsleep: (account: string) => boolean = () => false;
   /** The partition without those that are refused at the moment, by their names. */
   #without: { names: string; ownerOf: Partition } | null = null;
 
-  /** Symbols of a block: see `partition`. */
   readonly #blockSize: number | undefined;
 
   constructor(accounts: readonly Sharer[], isCalled?: (account: string) => boolean, blockSize?: number) {
@@ -71,7 +65,6 @@ export class Shares {
     return this.#isCalled?.(account) === false && this.#accounts.some(({ name }) => name === account);
   }
 
-  /** Whether the collectors have agreed on who takes part. */
   get isAgreed(): boolean {
     return this.#agreed !== null;
   }
@@ -139,7 +132,6 @@ export class Shares {
     this.#ownerOf = partition(this.#wanted, parting, this.#blockSize);
   }
 
-  /** Whether an account may be given calls. */
   takesPart(account: string): boolean {
     return this.#parting.some(({ name }) => name === account);
   }
@@ -149,7 +141,6 @@ export class Shares {
     this.#drained = new Set(names);
   }
 
-  /** The service has refused an account's credentials. */
   refused(account: string, nowMs: number): void {
     const { sinceMs = nowMs } = this.#refused.get(account) ?? {};
     this.#refused.set(account, { sinceMs, triedMs: nowMs });
@@ -168,11 +159,6 @@ export class Shares {
     if (this.#without?.names !== names)
       this.#without = { names, ownerOf: partition(this.#wanted, left, this.#blockSize) };
     return this.#without.ownerOf(name, delayed);
-  }
-
-  /** Whether another account than this one takes part and is not refused. */
-  hasAnother(account: string): boolean {
-    return this.#parting.some(({ name }) => name !== account && this.#canAsk(name));
   }
 
   #canAsk(account: string): boolean {

@@ -1,5 +1,5 @@
 /** What `backfill --symbols-file` is asked for: the lines of a symbols file and the chains of the command line, checked. Pure. */
-import { readSymbols } from "../schedule/readJobs.ts";
+import { readSymbols } from "../schedule/symbolList.ts";
 import { optionName, plainError, problemsOf, sentence } from "../config/wording.ts";
 import type { FileProblem } from "../config/yamlFile.ts";
 import { type Chain, chainSchema } from "../market/optionChain.ts";

@@ -16,7 +16,7 @@ import { type Edges, Interrupted } from "../ground/edges.ts";
 import { type Job, requireJobs } from "../schedule/readJobs.ts";
 import { say } from "./terminal/harmless.ts";
 
-export type Plan = Omit<DayPlan, "hungriest">;
+export type Plan = DayPlan;
 
 /**
  * What the job files cost on an exchange date.
@@ -43,7 +43,7 @@ export async function planJobs(config: Config, edges: Edges, date: string | null
   const due = jobs.flatMap((job) => dueOn(job, day, { calendar, chains }));
   const lacks = lacksOf(jobs, chains, day);
   const service = plannedService(accounts);
-  const { hungriest: _hungriest, ...budget } = planDay(due, accounts.map(accountSharer), service);
+  const budget = planDay(due, accounts.map(accountSharer), service);
   return {
     day,
     calendar,

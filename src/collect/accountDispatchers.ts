@@ -22,22 +22,21 @@ export type CalledAccount = Omit<DispatcherOptions, "clock" | "log" | "onResult"
 export type CalledStatus = {
   name: string;
   state: AccountState;
-  /** Calls sent in the last window. */
   callsUsed: number;
   queued: number;
   /** What its governor knows: the limit in force may not be the configured one. */
   budget: BudgetState;
-  /** Its last call's error, null when it brought quotes. */
   lastError: Error | null;
 };
 
-/** The account as it has its share: by its configured limit. */
 export function sharerOf({
   name,
   governor: { limit, windowMs },
 }: Pick<CalledAccount, "name" | "governor">): Sharer {
   return { name, limit, windowMs };
 }
+
+export type AccountQueue = { name: string; dispatcher: Dispatcher };
 
 type AccountDispatchersOptions = {
   clock: Clock;
@@ -89,15 +88,10 @@ export class AccountDispatchers {
     return (end) => end(dispatcher).finally(() => this.#leaving.delete(dispatcher));
   }
 
-  has(account: string): boolean {
-    return this.#open.has(account);
-  }
-
   get(account: string): Dispatcher | undefined {
     return this.#open.get(account);
   }
 
-  /** All that may have calls under way. */
   get all(): readonly Dispatcher[] {
     return [...this.#open.values(), ...this.#leaving];
   }
@@ -106,18 +100,10 @@ export class AccountDispatchers {
     return [...this.#open.values()];
   }
 
-  /** The dispatcher of an account; null: of the only one. The first one has the calls of an account that is gone. */
-  of(account: string | null): Dispatcher {
-    const [first] = this.#open.values();
-    const dispatcher = this.#open.get(account ?? "") ?? first;
-    if (!dispatcher) throw new RangeError("there is no account");
-    return dispatcher;
-  }
-
   /** The queue of an account, or null: of the only one; undefined: it is not called here. */
-  queueOf(account: string | null) {
+  queueOf(account: string | null): AccountQueue | undefined {
     const [name, dispatcher] = [...this.#open].find(([its]) => account === null || its === account) ?? [];
-    return name && dispatcher ? { name, windowMs: dispatcher.governor.windowMs, dispatcher } : undefined;
+    return name && dispatcher ? { name, dispatcher } : undefined;
   }
 
   /** Dispatches a call. @returns why nobody can make it; null: it is dispatched */
@@ -129,8 +115,11 @@ export class AccountDispatchers {
       const isIdle = !shares.takesPart(account) && !this.#probing.has(account);
       if (isIdle || shares.isElsewhere(account)) return "down";
     }
-    this.of(account).add(planned);
-    return null;
+    // The first one has the calls of an account that is gone.
+    const [first] = this.#open.values();
+    const dispatcher = this.#open.get(account ?? "") ?? first;
+    dispatcher?.add(planned);
+    return dispatcher ? null : "down";
   }
 
   /** The account that can ask for what another was refused, while the slot lasts; null: none can. */
@@ -154,7 +143,6 @@ export class AccountDispatchers {
     }
   }
 
-  /** Removes the calls that only wait for their turn, so that they can be planned again. */
   removeWaiting(): PlannedCall[] {
     return this.all.flatMap((dispatcher) => dispatcher.removeWaiting());
   }
@@ -187,7 +175,6 @@ export class AccountDispatchers {
     while (this.all.some(({ queued }) => queued > 0));
   }
 
-  /** Notes whether the service accepts an account's credentials. */
   #noteRefusal(account: string | null, result: Result): void {
     const { shares, clock } = this.#given;
     // A call may end after its account has gone to another collector.

@@ -8,13 +8,10 @@ import type { MissReason } from "../journal/ledger.ts";
 type Setback = { failures: number; askAgainAtMs: number; suspect: boolean; reason: MissReason };
 
 type VainAttempt = {
-  /** The slot it was for, epoch ms. */
   slotAtMs: number;
   /** Time between two slots of the job that asks most often; Infinity when no other one comes. */
   slotMs: number;
-  /** Why its slots are missed while it rests. */
   reason: MissReason;
-  /** Whether it made a whole call fail; then it is asked alone from now on. */
   suspect?: boolean;
 };
 
@@ -23,7 +20,6 @@ const DAY_MS = 86_400_000;
 export class AskBackoff {
   readonly #setbacks = new Map<string, Setback>();
 
-  /** Whether anything is held back: mostly nothing of thousands is. */
   get holds(): boolean {
     return this.#setbacks.size > 0;
   }
@@ -38,7 +34,6 @@ export class AskBackoff {
     return this.#setbacks.get(name)?.suspect === true;
   }
 
-  /** It was asked in vain. */
   failed(name: string, { slotAtMs, reason, suspect = false, ...slot }: VainAttempt): void {
     const slotMs = Math.min(slot.slotMs, DAY_MS);
     const before = this.#setbacks.get(name);
@@ -67,7 +62,6 @@ export class AskBackoff {
       this.#setbacks.set(name, { ...setback, askAgainAtMs: setback.askAgainAtMs + byMs });
   }
 
-  /** A new day: suspects that have been answered may share a call again. */
   forgive(): void {
     for (const [name, { failures }] of this.#setbacks) if (failures === 0) this.#setbacks.delete(name);
   }

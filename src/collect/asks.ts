@@ -25,7 +25,6 @@ export type DueJob = {
   once?: Once;
 };
 
-/** How a job is polled that is polled once. */
 export type Once = {
   /** Whether each call is made once, unless the machine's clock may be why it is refused. */
   single: boolean;
@@ -41,9 +40,7 @@ export type Want = Pick<DueJob, "slotAt" | "deadlineMs" | "closes"> & { job: str
 
 export type Wishes = {
   wants: readonly Want[];
-  /** Names of the jobs. */
   jobs: string[];
-  /** The newest slot; null when there is no want. */
   slotAt: Instant | null;
   /** The highest, and the earliest. */
   priority: number;
@@ -53,21 +50,18 @@ export type Wishes = {
 /** An instrument, a watchlist or a whole chain: its name in the ledger, its key in a plan, and the call that asks for it alone. */
 type Subject = { name: string; key: string; call: QuoteCall };
 
-/** A subject to ask for, and for whom. */
 export type Ask = { subject: Subject; by: Wishes };
 
 /** What one call asks for, and by which account if there are several; as urgent as the most urgent of it. */
-export type AskGroup = Urgency & { asks: readonly Ask[]; account: string | null };
+export type AskGroup = Urgency & { asks: readonly [Ask, ...Ask[]]; account: string | null };
 
 /** What planning takes from the calls before. */
 export type PlanOptions = {
   batchSize: number;
   /** When an instrument was last asked and answered, epoch ms UTC; 0 when it never was. */
   lastSeenMs?: (name: string) => number;
-  /** Symbols that must not share a call, because they have made one fail. */
   alone?: (symbol: string) => boolean;
   ownerOf?: OwnerOf | undefined;
-  /** Whether an account's calls are made here. Default: all are. */
   isCalled?: (account: string) => boolean;
 };
 
@@ -96,7 +90,6 @@ export function planAsks(due: readonly DueJob[], options: PlanOptions, waiting: 
   ].sort(byUrgency);
 }
 
-/** The groups of each account's share. */
 function ofEachAccount(
   asks: readonly UrgentAsk[],
   { ownerOf, isCalled }: PlanOptions,
@@ -226,7 +219,6 @@ function moreUrgent(a: UrgentAsk, b: UrgentAsk): number {
   return byUrgency({ priority, deadlineMs, unseenSinceMs: unseen }, { ...other, unseenSinceMs: 0 });
 }
 
-/** Each subject once with all who want it, in the order of the first. */
 function eachOnce(
   waiting: readonly Ask[],
   parts: readonly { by: Wishes; subjects: readonly Subject[] }[],
@@ -270,12 +262,14 @@ function batches(asks: readonly UrgentAsk[], { batchSize, alone }: PlanOptions):
   const apart = alone ? asks.filter(isAlone) : [];
   const together = apart.length > 0 ? asks.filter((ask) => !isAlone(ask)) : asks;
   const groups = apart.map((ask) => group([ask]));
-  for (let start = 0; start < together.length; start += batchSize)
-    groups.push(group(together.slice(start, start + batchSize)));
+  for (let start = 0; start < together.length; start += batchSize) {
+    const [first, ...others] = together.slice(start, start + batchSize);
+    if (first) groups.push(group([first, ...others]));
+  }
   return groups;
 }
 
-function group(asks: readonly UrgentAsk[]): AskGroup {
+function group(asks: readonly [UrgentAsk, ...UrgentAsk[]]): AskGroup {
   let [priority, deadlineMs, unseenSinceMs] = [-Infinity, Infinity, Infinity];
   for (const { by, unseenSinceMs: unseenMs } of asks) {
     priority = Math.max(priority, by.priority);

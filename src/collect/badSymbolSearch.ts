@@ -10,7 +10,6 @@
  */
 import { halved, type PlannedCall, slotMsOf, symbolCount, withSymbols } from "./callPlan.ts";
 
-/** What to do after a call has failed as a whole. */
 type Verdict =
   | { kind: "ask"; calls: PlannedCall[] }
   /** What these calls asked for is missed. */
@@ -24,7 +23,6 @@ const SEARCH_CALLS = 32;
 /** Longest time without a probe while the service is in doubt, in ms. */
 const LONGEST_DOUBT_MS = 3_600_000;
 
-/** Whether a probe is under way, and how far the service is in doubt. */
 export class BadSymbolSearch {
   #probing = false;
   #doubts = 0;

@@ -38,7 +38,6 @@ export function afterSuccess(before: BatchSize, length: number): BatchSize {
   return { ...known, size, successes: 0 };
 }
 
-/** A new day: the service may take longer lists than yesterday. */
 export function forgiven(before: BatchSize): BatchSize {
   return { ...before, tooLong: Infinity };
 }

@@ -1,7 +1,7 @@
 /** What the jobs cost over a day: calls at each slot, who starves when they do not fit, how long a pass takes. Pure. */
 import { partition, type Sharer } from "../accounts/partition.ts";
 import { describeCall } from "../quotes/call.ts";
-import type { GovernorConfig } from "./governor/governor.ts";
+import type { GovernorConfig } from "./governor/state.ts";
 import { type DueJob, dueNames, grouped, wantedOf } from "./asks.ts";
 import { ownedOf, type PlannedCall, planCalls } from "./callPlan.ts";
 import { type BudgetWalk, slotsInOrder, walkBudget } from "./budgetWalk.ts";
@@ -25,7 +25,6 @@ type SlotPlan = {
 export type BudgetPlan = {
   slots: SlotPlan[];
   jobs: JobPlan[];
-  /** The calls of the fullest slot, the most urgent first. */
   batches: string[];
   callsPerPass: number;
   /** Time the fullest slot's calls take at the pace of the limit, in ms. */
@@ -36,8 +35,6 @@ export type BudgetPlan = {
   /** Instruments over the day that are missed at GOVERNOR_REACH although the calls fit; 0 where they do not. */
   missedAtReach: number;
   starving: string[];
-  /** Instruments that no call reaches in time, and at how many slots of the day: those with the most, some of them. */
-  hungriest: { instrument: string; slots: number }[];
   /**
    * The shortest interval that fits, in ms: for all of it together while it fits; else for the starving jobs, the
    * others as they are, and null when an hour is too short.
@@ -50,11 +47,9 @@ export type PlannedService = { batchSize: number; another: Omit<Sharer, "name"> 
 
 type AccountsPlan = {
   accounts: { account: string; plan: BudgetPlan }[];
-  /** What no account asks for, see `partition`. */
   unasked: string[];
   /** Of all accounts together: they call side by side. `batches` are those of each one's fullest slot. */
   total: BudgetPlan;
-  /** The total with one more account. */
   withOneMore: BudgetPlan;
 };
 
@@ -65,9 +60,6 @@ const MINUTE_MS = 60_000;
  * docs/decisions/governor.md; `npm run bench:governor` holds it to that.
  */
 export const GOVERNOR_REACH = 0.99;
-
-/** Starving instruments that are named. */
-const MOST_HUNGRY = 50;
 
 /** Intervals that cron can say, in minutes. */
 const INTERVALS = [2, 3, 4, 5, 6, 10, 12, 15, 20, 30, 60];
@@ -98,7 +90,6 @@ export function planBudget(due: readonly DueJob[], governor: GovernorConfig, bat
     fits: starving.length === 0,
     missedAtReach: starving.length > 0 ? 0 : missedAt(gapMs / GOVERNOR_REACH, due, batchSize),
     starving,
-    hungriest: hungriestOf(walk.hungry),
     fitsEveryMs: starving.length === 0 ? passMs : shortestInterval(due, starving, { gapMs, batchSize }),
   };
 }
@@ -174,21 +165,12 @@ function totalOf(plans: readonly BudgetPlan[]): BudgetPlan {
     starving,
     fits,
     passMs,
-    // An instrument has one account, but for its delayed quotes.
-    hungriest: hungriestOf(plans.flatMap((plan) => plan.hungriest.map((one) => [one.instrument, one.slots]))),
     batches: plans.flatMap(({ batches }) => batches),
     callsPerPass: Math.max(0, ...slots.map(({ calls }) => calls)),
     fullPassMs: latest(plans.map(({ fullPassMs }) => fullPassMs)),
     missedAtReach: fits ? sumOf(plans.map(({ missedAtReach }) => missedAtReach)) : 0,
     fitsEveryMs: fits ? passMs : latest(plans.filter((plan) => !plan.fits).map((plan) => plan.fitsEveryMs)),
   };
-}
-
-function hungriestOf(hungry: Iterable<readonly [string, number]>): BudgetPlan["hungriest"] {
-  return [...hungry]
-    .map(([instrument, slots]) => ({ instrument, slots }))
-    .sort((a, b) => b.slots - a.slots || (a.instrument < b.instrument ? -1 : 1))
-    .slice(0, MOST_HUNGRY);
 }
 
 /**
@@ -225,7 +207,6 @@ function latest(times: readonly (number | null)[]): number | null {
   );
 }
 
-/** Instruments that no call reaches in time when one leaves every `gapMs`. */
 function missedAt(gapMs: number, due: readonly DueJob[], batchSize: number): number {
   return [...walkBudget(due, gapMs, batchSize).starved.values()].reduce((sum, each) => sum + each, 0);
 }
@@ -258,7 +239,6 @@ function jobPlans(due: readonly DueJob[], { starved }: BudgetWalk): JobPlan[] {
   });
 }
 
-/** Tries the intervals of cron for the jobs that starve, the shortest first. */
 function shortestInterval(
   due: readonly DueJob[],
   starving: readonly string[],

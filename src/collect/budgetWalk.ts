@@ -13,7 +13,6 @@ import {
   wishesOf,
 } from "./asks.ts";
 
-/** What falls due at each slot, by its time. */
 export function slotsInOrder(due: readonly DueJob[]): [string, DueJob[]][] {
   return [...grouped(due, ({ slotAt }) => slotAt)].sort(([a], [b]) => (a < b ? -1 : 1));
 }
@@ -21,15 +20,12 @@ export function slotsInOrder(due: readonly DueJob[]): [string, DueJob[]][] {
 export type BudgetWalk = {
   /** Instruments that no call reached in time, by job; jobs without any are left out. */
   starved: Map<string, number>;
-  /** At how many slots each of them starved, once for each job. */
-  hungry: Map<string, number>;
   /** When the last call of each slot left, ms after it, by its time; null where some never did. */
   doneMs: Map<string, number | null>;
   /** When everything had been asked once, ms after the first slot; null when something never was. */
   fullPassMs: number | null;
 };
 
-/** @param gapMs time between two calls */
 export function walkBudget(due: readonly DueJob[], gapMs: number, batchSize: number): BudgetWalk {
   const slots = slotsInOrder(due);
   const walker = new Walker(gapMs, batchSize);
@@ -42,7 +38,6 @@ class Walker {
   readonly #gapMs: number;
   readonly #batchSize: number;
   readonly #starved = new Map<string, number>();
-  readonly #hungry = new Map<string, number>();
   readonly #doneMs = new Map<string, number | null>();
   readonly #firstMs = new Map<string, number>();
   readonly #lastMs = new Map<string, number>();
@@ -81,7 +76,6 @@ class Walker {
     const complete = [...due].every((names) => names.every((name) => this.#firstMs.has(name)));
     return {
       starved: this.#starved,
-      hungry: this.#hungry,
       doneMs: this.#doneMs,
       fullPassMs: complete ? passes.reduce((longest, each) => Math.max(longest, each), 0) : null,
     };
@@ -99,11 +93,6 @@ class Walker {
       if (this.#doneMs.get(slotAt) !== null) this.#doneMs.set(slotAt, atMs - Date.parse(slotAt));
   }
 
-  #starve({ subject: { name }, by }: Ask, left: Wishes | null): void {
-    const lost = by.wants.length - (left?.wants.length ?? 0);
-    this.#hungry.set(name, (this.#hungry.get(name) ?? 0) + lost);
-  }
-
   /** What is wanted still; the rest is starved. */
   #lasting(groups: readonly AskGroup[], atMs: number): Ask[] {
     type Fate = { by: Wishes; left: Wishes | null; count: number };
@@ -118,10 +107,7 @@ class Walker {
         if (fate.count === 0) known.set(by, fate);
         fate.count += 1;
         if (fate.left === by) lasting.push(ask);
-        else {
-          this.#starve(ask, fate.left);
-          if (fate.left) lasting.push({ subject: ask.subject, by: fate.left });
-        }
+        else if (fate.left) lasting.push({ subject: ask.subject, by: fate.left });
       }
     for (const [{ wants }, { count }] of known)
       for (const { job, slotAt } of wants.filter(({ deadlineMs }) => deadlineMs <= atMs)) {

@@ -2,7 +2,7 @@
 import { type Account, accountKey } from "../accounts/account.ts";
 import { type Clock, dateOf, type Instant } from "../ground/clock.ts";
 import { type CallLog, NO_CALL_LOG, openCallLog, readCalls, recentCalls } from "./callLog.ts";
-import type { CallHistory, GovernorConfig } from "./governor/governor.ts";
+import type { CallHistory, GovernorConfig } from "./governor/state.ts";
 import { EarlierRuns } from "./earlierRuns.ts";
 import type { LedgerSource } from "../journal/ledger.ts";
 import { readSegment } from "../journal/reader.ts";
@@ -14,7 +14,6 @@ import { contractDate } from "../market/expirations.ts";
 import type { QuoteCall } from "../quotes/call.ts";
 import type { ScheduledJob } from "../schedule/jobSchedule.ts";
 
-/** The account's limit, as the governor wants it. */
 export function governorOf(account: Pick<Account, "limit" | "limitGiven" | "limitWindowMs">): GovernorConfig {
   return { limit: account.limit, windowMs: account.limitWindowMs, mayRise: !account.limitGiven };
 }
@@ -22,14 +21,11 @@ export function governorOf(account: Pick<Account, "limit" | "limitGiven" | "limi
 /** The calls of an account by all processes on this data directory. A null history: nothing is known to count. */
 type Calls = { log: CallLog; history: CallHistory | null };
 
-/** What is needed of the surroundings. */
 type CallsOptions = {
   dataDir: string;
   journalDir: string;
   clock: Clock;
-  /** What tells this boot of the machine from all others; null where the system does not say. */
   bootId: string | null;
-  /** Told once when calls cannot be noted. */
   onProblem: (message: string) => void;
 };
 
@@ -144,7 +140,6 @@ async function readListed(
   }
 }
 
-/** The segments of the last day that are older than the recent ones. */
 function before(
   recent: readonly SegmentInfo[],
   segments: readonly SegmentInfo[],
@@ -154,7 +149,6 @@ function before(
   return segments.slice(0, segments.length - recent.length).filter(({ mtimeMs }) => mtimeMs >= sinceMs);
 }
 
-/** The newest segments, the oldest of them first. */
 function newest(segments: readonly SegmentInfo[]): SegmentInfo[] {
   let bytes = 0;
   const first = segments.findLastIndex(

@@ -27,13 +27,11 @@ import { join } from "node:path";
 import { type Clock, dateOf, type Instant } from "../ground/clock.ts";
 import { readTextFileSync } from "../ground/plainFiles.ts";
 import { CONCURRENCY } from "./dispatcher.ts";
-import type { CallHistory, EarlierCall, GovernorConfig } from "./governor/governor.ts";
+import type { CallHistory, EarlierCall, GovernorConfig } from "./governor/state.ts";
 
-/** A process's own file. */
 export type CallLog = {
   /** A call leaves now. @returns to be called when it is over, answered or not */
   leaves: (requestId: string) => () => void;
-  /** Nothing may be sent for so long, ms. */
   closed: (forMs: number) => void;
 };
 
@@ -41,11 +39,8 @@ export type CallLog = {
 export const NO_CALL_LOG: CallLog = { leaves: () => () => undefined, closed: () => undefined };
 
 type NotedCalls = {
-  /** The calls of the last two windows. */
   calls: readonly EarlierCall[];
-  /** All calls in the files, by their request ids. */
   requestIds: ReadonlySet<string>;
-  /** Whether all ages are by this boot's clock. */
   certain: boolean;
   /** How long a run before still meant to send nothing, ms; 0 when it did not, or in another boot. */
   closedForMs: number;
@@ -80,29 +75,24 @@ const UNANSWERED_AT_KILL = CONCURRENCY;
 
 const WRITE = constants.O_WRONLY | constants.O_CREAT | (constants.O_NOFOLLOW ?? 0);
 
-/** An instant by both clocks. */
 type Moment = { bootId: string | null; uptimeMs: number; wallMs: number };
 
 /** What a place holds: a call, sent and over; or with an empty id until when nothing may be sent. */
 type Place = { requestId: string; from: Moment; to: Moment | null };
 
-/** The same as it is written. */
 type Line = [string, Moment["bootId"], number, number, number | null, number | null];
 
-/** What is needed of the surroundings. */
 type CallLogOptions = {
   dataDir: string;
   /** The account's key (`accountKey`): other accounts' calls are none of it. */
   account: string;
   governor: Pick<GovernorConfig, "limit" | "windowMs">;
   clock: Clock;
-  /** What tells this boot of the machine from all others; null where the system does not say. */
   bootId: string | null;
   /** Told once when something cannot be written: the next run begins with care. */
   onProblem: (error: Error) => void;
 };
 
-/** Opens a file of this process's own, and removes those that nobody needs any more. */
 export function openCallLog(options: CallLogOptions): CallLog {
   const { dataDir, account, governor, clock, onProblem } = options;
   const dir = join(dataDir, DIRECTORY);
@@ -147,7 +137,6 @@ export function openCallLog(options: CallLogOptions): CallLog {
   };
 }
 
-/** What all processes have written of an account. */
 export function readCalls({
   dataDir,
   account,
@@ -206,7 +195,6 @@ function agesOf({ from, to }: Place, now: Moment): { fromMs: number; toMs: numbe
   return { fromMs: ageMs(from), toMs: to && ageMs(to) };
 }
 
-/** Makes the directory, and removes files of which nothing is young enough to matter. */
 function prepare(dir: string, { dataDir, governor, ...present }: CallLogOptions): void {
   try {
     mkdirSync(dir);
@@ -263,7 +251,6 @@ function writePlace(path: string, at: number, place: Place): void {
   }
 }
 
-/** The place that a line holds; null when it is empty, torn, or not ours. */
 function placeIn(line: string): Place | null {
   const [, sum, json = ""] = /^([0-9a-f]{16}) (\[.*\]) *\n$/.exec(line) ?? [];
   if (sum !== sumOf(json)) return null;

@@ -23,12 +23,9 @@ export type PlannedCall = Urgency & {
   call: QuoteCall;
   /** Who wants each of its instruments, by the name that the ledger gives it. */
   wants: ReadonlyMap<string, readonly Want[]>;
-  /** The account that the share belongs to; null: there is one account. */
   account: string | null;
   jobs: string[];
-  /** The newest of the slots it serves. */
   slotAt: Instant | null;
-  /** Of a one-off job's call. */
   once?: Once;
   /** Set on the calls by which a call that failed as a whole is looked into. */
   part?: Part;
@@ -67,7 +64,6 @@ export function planInTurn(
   })();
 }
 
-/** The calls of a one-off job, which share none with other jobs. */
 export function planOnce(due: DueJob, once: Once, options: PlanOptions): PlannedCall[] {
   const { ownerOf } = once;
   return planCalls([due], { ...options, ownerOf, isCalled: () => true }).map((call) => ({ ...call, once }));
@@ -79,7 +75,6 @@ export function storedNames(call: QuoteCall, matched: readonly MatchedItem[]): s
   return askedInstruments(call) !== null || stored.length === 0 ? stored : namesOf(call);
 }
 
-/** A due job without what bears one of these names. */
 export function withoutNames<Due extends DuePart>(due: Due, names: ReadonlySet<string>): Due {
   if (names.size === 0) return due;
   const { delayed, watchlist } = due.job;
@@ -123,7 +118,6 @@ export function halved(planned: PlannedCall): [PlannedCall, PlannedCall] | null 
   ];
 }
 
-/** The same call with some of its symbols alone. */
 export function withSymbols(planned: PlannedCall, symbols: readonly string[]): PlannedCall {
   const { delayed } = planned.call;
   return restricted(planned, { form: "symbols", symbols: [...symbols], delayed }, () => true);
@@ -157,7 +151,6 @@ export function isOnce({ deadlineMs }: Pick<PlannedCall, "deadlineMs">): boolean
   return deadlineMs === Infinity;
 }
 
-/** How many symbols a call lists; 1 for the other forms. */
 export function symbolCount({ call }: Pick<PlannedCall, "call">): number {
   return call.form === "symbols" ? call.symbols.length : 1;
 }
@@ -182,7 +175,6 @@ function asksOf(calls: readonly PlannedCall[]): Ask[] {
 
 function callOf({ asks, account, priority, deadlineMs, unseenSinceMs }: AskGroup): PlannedCall {
   const [first] = asks;
-  if (!first) throw new RangeError("a call asks for something");
   const { call } = first.subject;
   const symbols: string[] = [];
   const wants = new Map<string, readonly Want[]>();

@@ -20,9 +20,7 @@ import { type ChainsOfSlot, namesOf, pendingChain, WaitingChains } from "./waiti
 
 type Expansion = {
   contracts: readonly OptionAsk[];
-  /** Names in the ledger of chains that cannot be expanded yet: see `pendingChain`. */
   pending: string[];
-  /** Underlyings whose price must be asked for them first. */
   priceless: string[];
   /** Those whose expirations must be. */
   unlisted: ExpirationList[];
@@ -37,7 +35,6 @@ type Facts = { last: string | null; listed: readonly string[] | null; agreed: st
 export class ChainBook {
   readonly #onBroken: (problem: Error) => void;
   #calendar: Calendar;
-  /** Last price by symbol, decimal text. */
   readonly #prices = new Map<string, string>();
   /** Listed expirations by underlying, and the exchange date that they hold on; null: on any. */
   readonly #listed = new Map<string, { date: string | null; expirations: readonly string[] }>();
@@ -46,7 +43,6 @@ export class ChainBook {
   readonly waiting = new WaitingChains();
   /** Null: nothing is agreed on, because there is one collector. */
   #agreed: ChainFacts | null = null;
-  /** What chains were expanded by. */
   #used: ChainFacts = { date: "", of: {} };
 
   /** @param onBroken called once a day for a chain that cannot be expanded */
@@ -64,7 +60,6 @@ export class ChainBook {
     return contractDate(at, this.#calendar);
   }
 
-  /** What all collectors expand chains by from now on. */
   useAgreed(facts: ChainFacts | null): void {
     this.#agreed = facts;
   }
@@ -133,7 +128,6 @@ export class ChainBook {
     this.waiting.add({ due, chains: waiting });
   }
 
-  /** Records last prices, decimal text by symbol. */
   price(prices: Iterable<readonly [symbol: string, last: string]>): void {
     // A price of 0 is none: it would expand to no strike at all, for the whole session.
     for (const [symbol, last] of prices) if (Number(last) > 0) this.#prices.set(symbol, last);
@@ -234,7 +228,6 @@ export class ChainBook {
   }
 }
 
-/** Underlyings of chains, each once. */
 export function underlyingsOf(chains: readonly Chain[]): string[] {
   return [...new Set(chains.map(({ underlying }) => underlying))];
 }

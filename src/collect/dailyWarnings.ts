@@ -8,7 +8,6 @@ const MOST_NAMES = 8;
 
 export class DailyWarnings {
   readonly #log: Log;
-  /** Instruments that a warning of this day names. */
   readonly #named = new Set<string>();
 
   constructor(log: Log) {
@@ -19,7 +18,6 @@ export class DailyWarnings {
     this.#named.clear();
   }
 
-  /** The service does not know these instruments. */
   unknown(names: readonly string[]): void {
     const news = names.filter((name) => this.#isNew(name));
     if (news.length === 0) return;

@@ -16,7 +16,6 @@ import {
 } from "./budgetPlan.ts";
 import type { ChainBook } from "./chainBook.ts";
 
-/** Days looked ahead for the next session: longer than any closure. */
 const LOOK_AHEAD_DAYS = 14;
 
 const DAY_MS = 86_400_000;
@@ -47,32 +46,29 @@ export function planDay(
   accounts: readonly Sharer[],
   service: PlannedService,
 ): DayPlan {
-  const [only] = accounts;
-  const alone =
-    accounts.length === 1 && due.every(({ job: { account = only?.name } }) => account === only?.name)
-      ? only
-      : null;
-  const shared = alone ? null : planAccounts(due, accounts, service);
-  const plans = alone
-    ? [planBudget(due, alone, service.batchSize)]
-    : (shared?.accounts.map(({ plan }) => plan) ?? []);
-  const [first] = plans;
-  if (!first) throw new Error("there is no account");
+  const [only, ...others] = accounts;
+  const isAlone =
+    others.length === 0 && due.every(({ job: { account = only?.name } }) => account === only?.name);
+  const plan = only && isAlone ? planAlone(due, only, service) : planAccounts(due, accounts, service);
   return {
-    ...(shared?.total ?? first),
+    ...plan.total,
     limit: accounts.reduce((sum, { limit }) => sum + limit, 0),
     windowMs: Math.max(...accounts.map(({ windowMs }) => windowMs)),
     accounts: accounts.map(({ name, limit, windowMs }, place) => {
-      const plan = plans[place] ?? first;
-      const callsADay = plan.slots.reduce((sum, { calls }) => sum + calls, 0);
-      return { name, limit, windowMs, ...partOf(plan), callsADay };
+      const own = plan.accounts[place]?.plan ?? plan.total;
+      const callsADay = own.slots.reduce((sum, { calls }) => sum + calls, 0);
+      return { name, limit, windowMs, ...partOf(own), callsADay };
     }),
-    withOneMore: shared && partOf(shared.withOneMore),
-    unasked: shared?.unasked ?? [],
+    withOneMore: plan.withOneMore && partOf(plan.withOneMore),
+    unasked: plan.unasked,
   };
 }
 
-/** The session that is under way or comes next. */
+function planAlone(due: readonly DueJob[], { name, ...limit }: Sharer, { batchSize }: PlannedService) {
+  const plan = planBudget(due, limit, batchSize);
+  return { total: plan, accounts: [{ account: name, plan }], withOneMore: null, unasked: [] };
+}
+
 export function nextSession(calendar: Calendar, now: Date): string {
   const today = exchangeDate(now);
   const last = new Date(now.getTime() + LOOK_AHEAD_DAYS * DAY_MS);
@@ -80,7 +76,6 @@ export function nextSession(calendar: Calendar, now: Date): string {
   return sessions.find(({ post }) => post > now)?.date ?? today;
 }
 
-/** A job at each of its slots on an exchange date. */
 export function dueOn(
   job: Job,
   date: string,
@@ -111,7 +106,6 @@ export function lacksOf(
   };
 }
 
-/** Calls of the fullest minute of a day. */
 export const mostAMinute = (
   due: readonly DueJob[],
   accounts: readonly Sharer[],

@@ -13,7 +13,6 @@ import { setImmediate } from "node:timers/promises";
 import PQueue from "p-queue";
 import { instantFromDate } from "../ground/clock.ts";
 import { QuotekeeperError } from "../ground/errors.ts";
-import type { Log } from "../ground/log.ts";
 import { wantsLogin } from "../quotes/answer.ts";
 import { errorOf } from "../services/registry.ts";
 import { describeCall } from "../quotes/call.ts";
@@ -31,7 +30,7 @@ import {
   type Send,
   unansweredEnd,
 } from "./dispatch/callEnds.ts";
-import { Credentials } from "./dispatch/credentials.ts";
+import { Credentials, type CredentialsOptions } from "./dispatch/credentials.ts";
 import { MissedCalls } from "./dispatch/missedCalls.ts";
 import {
   classOf,
@@ -41,21 +40,18 @@ import {
   WaitingCalls,
 } from "./dispatch/waitingCalls.ts";
 
-export type DispatcherOptions = BudgetOptions & {
-  /** What answers its calls. */
-  service: LimitReader;
-  send: Send;
-  log: Log;
-  onResult: (planned: PlannedCall, result: Result) => void;
-  /** Calls under way at once, at most, as things stand now. Default: `CONCURRENCY`. */
-  atOnce?: () => number;
-  /** Called for how long, in ms, the budget holds calls back. */
-  onHeld?: (forMs: number) => void;
-  /** Whether the account has a session, where its service wants a login. Default: it wants none. */
-  hasSession?: () => boolean;
-  /** Whether the program was unable to send for part of a slot. Default: never. */
-  isCutShort?: (want: Want, account: string | null) => boolean;
-};
+export type DispatcherOptions = BudgetOptions &
+  CredentialsOptions & {
+    service: LimitReader;
+    send: Send;
+    onResult: (planned: PlannedCall, result: Result) => void;
+    /** Calls under way at once, at most, as things stand now. Default: `CONCURRENCY`. */
+    atOnce?: () => number;
+    /** Called for how long, in ms, the budget holds calls back. */
+    onHeld?: (forMs: number) => void;
+    /** Whether the program was unable to send for part of a slot. Default: never. */
+    isCutShort?: (want: Want, account: string | null) => boolean;
+  };
 
 /** Calls under way at once, at most. */
 export const CONCURRENCY = 6;
@@ -72,7 +68,7 @@ const DONE = "done";
 export class Dispatcher {
   readonly budget: AccountBudget;
   readonly #options: DispatcherOptions;
-  readonly #credentials = new Credentials();
+  readonly credentials: Credentials;
   readonly #waiting = new WaitingCalls();
   readonly #queue = new PQueue<WaitingCalls, TicketOptions>({
     queueClass: classOf(this.#waiting),
@@ -84,12 +80,12 @@ export class Dispatcher {
   readonly #stop = new AbortController();
   #wake = new AbortController();
   #keepingGate: Promise<void> | null = null;
-  #lastError: Error | null = null;
+  lastError: Error | null = null;
   #closing = false;
-  #hadSession = true;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
+    this.credentials = new Credentials(options);
     this.#missed = new MissedCalls(options);
     this.budget = new AccountBudget(options, () => this.#wake.abort(DONE));
     this.#queue.on("next", () => this.#wake.abort(DONE));
@@ -107,7 +103,6 @@ export class Dispatcher {
     return fresh.map(({ planned }) => planned);
   }
 
-  /** Removes calls that wait, whatever they wait for. */
   withdraw(isGone: (planned: PlannedCall) => boolean): void {
     this.#waiting.removeWhere(({ planned }) => isGone(planned));
   }
@@ -121,11 +116,6 @@ export class Dispatcher {
     yield* this.#missed.settle();
   }
 
-  /** The wall clock was set: a call that is refused may be so for that, and is worth one more attempt. */
-  clockSet(): void {
-    this.#credentials.clockSet();
-  }
-
   /** Misses what waits for slots that lie ahead, because the wall clock was set back: they come once more. */
   missAhead(): void {
     for (const ticket of this.#waiting.removeWhere(() => true)) this.#enter(ticket);
@@ -135,13 +125,8 @@ export class Dispatcher {
     return this.#options.governor;
   }
 
-  /** Calls waiting or under way. */
   get queued(): number {
     return this.#queue.size + this.#begun.size;
-  }
-
-  get lastError(): Error | null {
-    return this.#lastError;
   }
 
   async idle(): Promise<void> {
@@ -176,7 +161,7 @@ export class Dispatcher {
   }
 
   #mayTry({ slotAt, once }: PlannedCall): boolean {
-    return once?.single === true || this.#credentials.mayTry(slotAt, this.#options.clock.monotonicMs());
+    return once?.single === true || this.credentials.mayTry(slotAt, this.#options.clock.monotonicMs());
   }
 
   #start(): void {
@@ -195,11 +180,11 @@ export class Dispatcher {
         for (const _ of this.expire()) await setImmediate();
         if (this.#closing) break;
         if (this.#queue.size === 0) continue;
-        const most = this.#credentials.areRefused ? 1 : (atOnce?.() ?? CONCURRENCY);
+        const most = this.credentials.areRefused ? 1 : (atOnce?.() ?? CONCURRENCY);
         // p-queue refuses zero: without room the gate does not open.
         this.#queue.concurrency = Math.max(1, most);
         const isRoomy = this.#queue.pending < most;
-        if (!this.lookAtSession()) {
+        if (!this.credentials.lookAtSession()) {
           this.#waiting.hold("login");
           // Somebody waits for the answer, and a login may never come.
           const vain = this.#waiting.removeWhere(({ planned }) => isOnce(planned));
@@ -222,17 +207,6 @@ export class Dispatcher {
     } finally {
       this.#keepingGate = null;
     }
-  }
-
-  /** Whether there is a session. Logs once that there is none any more, and once that there is one again. */
-  lookAtSession(): boolean {
-    const has = this.#options.hasSession?.() ?? true;
-    const { log } = this.#options;
-    if (has !== this.#hadSession && has) log.info({}, "there is a login again: calls go on");
-    if (has !== this.#hadSession && !has)
-      log.error({}, "nobody has logged in: no call leaves until `quotekeeper login`");
-    this.#hadSession = has;
-    return has;
   }
 
   /** Sleeps until there may be something to do: an answer, another call, a deadline, or the time is up. */
@@ -279,14 +253,15 @@ export class Dispatcher {
   #answered(ticket: Ticket, { answer, record }: KeptAnswer): void {
     const { planned, attempt } = ticket;
     const { clock } = this.#options;
-    if (answer.outcome === "quotes") this.#lastError = null;
+    if (answer.outcome === "quotes") this.lastError = null;
     // A session that slept and was woken is no trouble: the call is made again.
-    else if (!wantsLogin(answer) || !this.lookAtSession()) this.#logError(planned, errorOf(answer, record));
+    else if (!wantsLogin(answer) || !this.credentials.lookAtSession())
+      this.#logError(planned, errorOf(answer, record));
     // By the clock itself: receive times never go back, also when the clock was set back.
     const seen = { ...record, observedAt: instantFromDate(clock.now()) };
-    const forTheClock = this.#credentials.answered(answer.outcome, seen, attempt);
+    const forTheClock = this.credentials.answered(answer.outcome, seen, attempt);
     const isRefused = answer.outcome === "unauthorized" && !forTheClock && !wantsLogin(answer);
-    if (isRefused) this.#credentials.refused(planned.slotAt, clock.monotonicMs());
+    if (isRefused) this.credentials.refused(planned.slotAt, clock.monotonicMs());
     const given = { ...this.#options, isClosed: this.budget.isClosed };
     this.#follow(planned, afterAnswer(ticket, { answer, record, forTheClock }, given));
     // What waits would be refused as well.
@@ -307,15 +282,12 @@ export class Dispatcher {
     const { again, afterMs } = next;
     if (afterMs === 0) return this.#enter(again);
     const enter = (): void => this.#enter(again);
-    const waited = this.#options.clock.sleep(afterMs, this.#stop.signal);
-    track(
-      this.#begun,
-      waited.then(enter, () => undefined),
-    );
+    const entered = this.#options.clock.sleep(afterMs, this.#stop.signal).then(enter, () => undefined);
+    void track(this.#begun, entered);
   }
 
   #logError({ call, jobs }: PlannedCall, error: Error): void {
-    this.#lastError = error;
+    this.lastError = error;
     this.#options.log.error({ call: describeCall(call), jobs }, error.message);
   }
 }

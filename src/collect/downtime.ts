@@ -3,7 +3,6 @@ import { instantFromDate } from "../ground/clock.ts";
 import { asShares, type LedgerNote, type Share, sharesIn, type SlotsNote } from "../journal/ledger.ts";
 import type { JobSchedule } from "../schedule/jobSchedule.ts";
 
-/** A slot whose time is over, and the instruments that have a quote of that time all the same. */
 type PastSlot = { slotAt: Date; stored: ReadonlySet<string> };
 
 const DAY_MS = 86_400_000;

@@ -8,12 +8,14 @@ import { type Clock, instantFromDate } from "../ground/clock.ts";
 import { asShares, isOnceName, type LedgerNote, type SlotEntry } from "../journal/ledger.ts";
 import { DEFAULT_ACCOUNT } from "../journal/record.ts";
 import type { Job } from "../schedule/readJobs.ts";
+import { CLOCK_STEP_MS } from "../schedule/clockSteps.ts";
 import type { ScheduledJob } from "../schedule/jobSchedule.ts";
+import type { TickWindow } from "../schedule/ticker.ts";
 import { type DueJob, dueNames, grouped, type Want, wantedOf } from "./asks.ts";
 import { ownedOf, type PlannedCall, withoutNames } from "./callPlan.ts";
 import type { ChainBook } from "./chainBook.ts";
 import { underlyingBehind } from "./waitingChains.ts";
-import { downtimeNotes } from "./downtime.ts";
+import { downtimeNotes, newestSlots } from "./downtime.ts";
 import type { EarlierRuns } from "./earlierRuns.ts";
 import { ANSWERED_WITHIN_MS, SlotBook } from "./slotBook.ts";
 
@@ -38,7 +40,6 @@ type DueSharesOptions = {
   run: string;
 };
 
-/** A slot that is open: what is to be asked for it, and how many names are due. */
 type OpenedSlot = { asked: DueJob; names: number };
 
 const NOTHING_STORED: ReadonlySet<string> = new Set();
@@ -108,7 +109,6 @@ export class DueShares {
     })).sort((one, other) => +one.at - +other.at);
   }
 
-  /** Accounts begin to share the jobs with the next slot. */
   beginSharing(accounts: Iterable<string>): void {
     for (const account of accounts) this.#sharesSinceMs.set(account, null);
   }
@@ -130,7 +130,23 @@ export class DueShares {
     });
   }
 
-  /** What is stored of an account's share of a slot. */
+  /** The slots that last at an instant, or the newest of those that became due in a window; the others are noted as passed. */
+  slotsAt(at: Date | TickWindow): SlotOfJob[] {
+    if (at instanceof Date) return this.lasting(at);
+    const { after, until } = at;
+    return this.jobs.flatMap((scheduled) => {
+      const { schedule } = scheduled;
+      const slots = newestSlots(schedule, after, until);
+      const newest = slots.at(-1);
+      const lasts = newest && schedule.endOf(newest).deadlineMs > until.getTime();
+      // The slots that are over were slept through, or left out by the clock: they are not polled behind time.
+      this.#noteDown(scheduled, lasts ? slots.slice(0, -1) : slots);
+      if (!lasts) return [];
+      const lateMs = until.getTime() - newest.getTime();
+      return [{ ...scheduled, slot: newest, lostMs: lateMs < CLOCK_STEP_MS ? 0 : lateMs }];
+    });
+  }
+
   storedOf({ job, schedule, slot }: SlotOfJob, account: string, storedIn: StoredIn): ReturnType<StoredIn> {
     const { contracts } = this.#given.chains.expand(job, this.today);
     const names = dueNames({ job, symbols: job.symbols, contracts });
@@ -184,8 +200,7 @@ export class DueShares {
     return { asked, names: names.length };
   }
 
-  /** Notes slots that passed while the machine slept or was busy, or that the clock has left out. */
-  noteDown({ job, schedule }: ScheduledJob, slots: readonly Date[]): void {
+  #noteDown({ job, schedule }: ScheduledJob, slots: readonly Date[]): void {
     if (slots.length === 0) return;
     const past = slots.map((slotAt) => ({ slotAt, stored: NOTHING_STORED }));
     const shares = Array.from(this.#sharesOf(job), ([account, due]) => ({ account, due })).filter(

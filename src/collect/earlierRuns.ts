@@ -11,7 +11,6 @@ import { answerOf } from "../services/registry.ts";
 import { namesOf } from "./asks.ts";
 import { storedNames } from "./callPlan.ts";
 
-/** An answer that an earlier run has kept. `requestedAt`: UTC, as `Date.parse` reads it. */
 type EarlierAnswer = Pick<ResponseRecord, "service" | "status" | "headers" | "body"> & {
   request: QuoteCall;
   requestedAt: string;
@@ -22,13 +21,10 @@ type QuotedAnswer = { call: QuoteCall; askedMs: number; document: ReadDocument }
 /** Which expirations the service has listed of an underlying. `askedMs`: epoch ms UTC. */
 type ListedExpirations = { underlying: string; expirations: readonly string[]; askedMs: number };
 
-/** What earlier runs have stored, and when they asked for each instrument. */
 export class EarlierRuns {
   readonly #sinceMs: number;
-  /** When each instrument was last asked and answered, epoch ms UTC. */
   readonly lastSeenMs = new Map<string, number>();
   readonly #quoted: QuotedAnswer[] = [];
-  /** The newest list of each underlying. */
   readonly listed = new Map<string, ListedExpirations>();
 
   /** @param sinceMs begin of the oldest slot that still lasts, epoch ms UTC: what was asked since then is read whole */

@@ -17,7 +17,6 @@ type RawResponse = {
   requestedAt: Instant;
   observedAt: Instant;
   status: number;
-  /** The headers this program uses, lower case. */
   headers: Record<string, string>;
   /** Byte for byte, but for credentials of ours that the service quotes: they are overwritten with `*`. */
   body: Uint8Array;
@@ -44,7 +43,6 @@ const SHORT_BODY = 4_096;
 
 export type FetchOptions = {
   service: Service;
-  /** Where it is, without a slash at the end. */
   baseUrl: string;
   /** Asked for each call: those of a session change. What it throws is the call's error. */
   credentials: () => Credentials;
@@ -65,7 +63,6 @@ export type OpenFetchQuotes = {
   close: () => Promise<void>;
 };
 
-/** Opens the pool of connections; close it when the last call is done. */
 export function openFetchQuotes(options: FetchOptions): OpenFetchQuotes {
   const { service, baseUrl, clock } = options;
   const caller = openCaller(baseUrl, options);
@@ -132,7 +129,6 @@ function toResponse(
   return { requestedAt, observedAt, status, headers: kept, body: withhold.bytes(body) };
 }
 
-/** Whether the credentials, the signature or its timestamp were refused. */
 function isRefusal(response: RawResponse, service: Service): boolean {
   const { status, body } = response;
   if (status === 200 && body.byteLength > SHORT_BODY) return false;

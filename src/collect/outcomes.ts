@@ -33,35 +33,33 @@ import { AskBackoff } from "./askBackoff.ts";
 
 type OutcomesOptions = {
   clock: Clock;
-  /** How long lists may be. */
   batch: Batch;
   log: Log;
   slots: SlotBook;
   chains: ChainBook;
-  /** Enqueues the calls that follow from an answer. */
   ask: (planned: PlannedCall) => void;
   /** Called when chains were expanded: their contracts need owners before they are asked for. */
   onExpanded: () => void;
-  /** Moves a refused call to another account; false: there is none. */
-  askInstead: (planned: PlannedCall) => boolean;
-  /** Removes the calls that only wait for their turn. */
+  standIn: (planned: PlannedCall) => string | null;
   removeWaiting: () => PlannedCall[];
   /** When instruments were last asked and answered by the runs before, epoch ms UTC. */
   lastSeenMs: ReadonlyMap<string, number>;
-  /** The account that owns each instrument; undefined: there is one account. */
   ownerOf: OwnerOf | undefined;
   isCalled: (account: string) => boolean;
 };
 
+/** What a call is missed for whose answer had no quotes; of any other answer: refused. */
+const FAILED: Readonly<Record<string, MissReason>> = { malformed: "malformed", server_error: "transport" };
+
 /** When an instrument was last asked is forgotten after so long, in ms: chains bring new contracts every week. */
 const SEEN_FOR_MS = 7 * 86_400_000;
 
-/** What the calls of a run have taught so far. */
 export class Outcomes {
   readonly askBackoff = new AskBackoff();
   readonly #options: OutcomesOptions;
   readonly #badSymbolSearch = new BadSymbolSearch();
   readonly #lastSeenMs: Map<string, number>;
+  readonly #lastSeen = (name: string): number => this.#lastSeenMs.get(name) ?? 0;
   #batch: BatchSize;
   readonly #warnings: DailyWarnings;
   #date = "";
@@ -73,11 +71,10 @@ export class Outcomes {
     this.#warnings = new DailyWarnings(options.log);
   }
 
-  /** What planning needs of the calls before. */
   get planOptions(): PlanOptions {
     return {
       batchSize: this.#batch.size,
-      lastSeenMs: (name) => this.#lastSeenMs.get(name) ?? 0,
+      lastSeenMs: this.#lastSeen,
       ...(this.askBackoff.holds && { alone: (symbol) => this.askBackoff.isSuspect(symbol) }),
       ownerOf: this.#options.ownerOf,
       isCalled: this.#options.isCalled,
@@ -123,23 +120,17 @@ export class Outcomes {
   }
 
   #record(planned: PlannedCall, result: Result): void {
-    if (result.kind === "missed")
-      return result.reason === "unauthorized"
-        ? this.#unauthorized(planned)
-        : this.#ended(planned, result.reason);
-    switch (result.answer.outcome) {
+    if (result.kind === "missed") return this.#ended(planned, result.reason);
+    const { answer, askedMs } = result;
+    switch (answer.outcome) {
       case "quotes":
-        return this.#stored(planned, result.answer.document, result.askedMs);
+        return this.#stored(planned, answer.document, askedMs);
       case "unauthorized":
-        return this.#unauthorized(planned);
+        return this.#ended(planned, "unauthorized");
       case "too_long":
         return this.#tooLong(planned);
-      case "malformed":
-        return this.#failed(planned, "malformed");
-      case "server_error":
-        return this.#failed(planned, "transport");
       default:
-        return this.#failed(planned, "refused");
+        return this.#failed(planned, FAILED[answer.outcome] ?? "refused");
     }
   }
 
@@ -205,7 +196,6 @@ export class Outcomes {
     this.fate(wants.filter(lasted), [name], "stored");
   }
 
-  /** Asks for what the chains stand for that can be expanded now. */
   #expandChains(): void {
     const { chains, slots, ask, log, clock } = this.#options;
     if (!chains.waiting.any) return;
@@ -239,7 +229,7 @@ export class Outcomes {
   }
 
   #fateOf(planned: PlannedCall, match: MatchedItem, askedMs: number): void {
-    const wants = match.name === null ? undefined : planned.wants.get(match.name);
+    const wants = planned.wants.get(match.name ?? "");
     if (match.name === null || !wants) return;
     this.#lastSeenMs.set(match.name, this.#options.clock.now().getTime());
     switch (match.fate) {
@@ -271,15 +261,12 @@ export class Outcomes {
   #failed(planned: PlannedCall, reason: MissReason): void {
     const { clock, ask } = this.#options;
     if (planned.once?.single) return this.#missed([planned], reason);
-    const lastSeen = (symbol: string): number => this.#lastSeenMs.get(symbol) ?? 0;
-    const verdict = this.#badSymbolSearch.failed(planned, clock.monotonicMs(), lastSeen);
+    const verdict = this.#badSymbolSearch.failed(planned, clock.monotonicMs(), this.#lastSeen);
     if (verdict.kind === "ask") return verdict.calls.forEach(ask);
     const calls = verdict.kind === "give_up" ? verdict.calls : [planned];
     const names = [...planned.wants.keys()];
-    if (
-      verdict.kind === "culprit" ||
-      (names.length === 1 && names.some((name) => this.askBackoff.isSuspect(name)))
-    )
+    const isSuspect = names.length === 1 && names.some((name) => this.askBackoff.isSuspect(name));
+    if (verdict.kind === "culprit" || isSuspect)
       for (const name of names) {
         this.#warnings.failsCalls(name, reason);
         this.#heldBack(planned, name, { reason, suspect: true });
@@ -287,11 +274,9 @@ export class Outcomes {
     this.#missed(calls, reason);
   }
 
-  #unauthorized(planned: PlannedCall): void {
-    if (!this.#options.askInstead(planned)) this.#ended(planned, "unauthorized");
-  }
-
   #ended(planned: PlannedCall, reason: MissReason): void {
+    const account = reason === "unauthorized" ? this.#options.standIn(planned) : null;
+    if (account !== null) return this.#options.ask({ ...planned, account });
     this.#missed([planned, ...this.#badSymbolSearch.ended(planned)], reason);
   }
 
@@ -301,15 +286,11 @@ export class Outcomes {
         this.fate(slots, names, reason);
   }
 
-  #heldBack(
-    planned: PlannedCall,
-    name: string,
-    { reason, suspect = false }: { reason: MissReason; suspect?: boolean },
-  ): void {
+  #heldBack(planned: PlannedCall, name: string, why: { reason: MissReason; suspect?: boolean }): void {
     const nowMs = this.#options.clock.now().getTime();
     const slotMs = slotMsOf(planned);
     // The slot lies ahead when the clock was set back meanwhile; one without an end may have begun days ago.
     const slotAtMs = slotMs === Infinity ? nowMs : Math.min(Date.parse(planned.slotAt ?? "") || nowMs, nowMs);
-    this.askBackoff.failed(name, { slotAtMs, slotMs, reason, suspect });
+    this.askBackoff.failed(name, { slotAtMs, slotMs, ...why });
   }
 }

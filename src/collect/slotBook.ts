@@ -18,15 +18,12 @@ export type Fate = "stored" | MissReason;
 
 export type Slot = { job: string; slotAt: Instant };
 
-/** A slot that begins, or an account's share of one. */
 type BeginningSlot = Slot & {
-  /** The account that the share belongs to. */
   account?: string;
   /** When it is over, epoch ms UTC; Infinity: it is a one-off job's, and is over when all of it is settled. */
   deadlineMs: number;
   /** The account that owns each name, for a one-off job: all its shares are this collector's. */
   ownerOf?: OwnerOf | undefined;
-  /** Whether it wants delayed quotes. */
   delayed: boolean;
   due: readonly string[];
   /** How much of its time has passed in which nothing could be asked for it, in ms. Default: 0. */
@@ -39,7 +36,6 @@ type OpenSlot = { slot: BeginningSlot; entry: SlotEntry; unsettled: Map<string, 
 /** A share that was settled with misses, and the names of these. */
 type MissedShare = { slot: BeginningSlot; entry: Omit<SlotEntry, "due" | "misses">; names: Set<string> };
 
-/** The account that owns each instrument, where there are several. */
 type Owners = {
   ownerOf: OwnerOf;
   /** Whether this collector calls an account: the shares of others are theirs to account for. */
@@ -49,7 +45,6 @@ type Owners = {
 type SlotListener = {
   /** A slot has begun, or something else is due in some of its shares than was said before: those, all of them at once. */
   onOpened: (slot: BeginningSlot, shares: Share[]) => void;
-  /** Slots are settled; each comes once. */
   onSettled: (entries: SlotEntry[]) => void;
   /** What was missed at a slot that is settled is stored after all: that alone is due in the entry. */
   onFound: (entry: SlotEntry) => void;
@@ -67,7 +62,6 @@ const RECENT_ANSWERS = 256;
 /** Names that one answer stored, and when they were asked for, epoch ms UTC. */
 type StoredNames = { names: readonly string[]; delayed: boolean; askedMs: number };
 
-/** The open slots, by job and time, in the order they were opened. */
 export class SlotBook {
   readonly #open = new Map<string, Map<string, OpenSlot>>();
   #recent: StoredNames[] = [];
@@ -82,13 +76,11 @@ export class SlotBook {
     this.#owners = owners;
   }
 
-  /** @param account default: any */
   isOpen(slot: Slot, account?: string): boolean {
     const shares = this.#open.get(slotKey(slot));
     return shares !== undefined && (account === undefined || shares.has(account));
   }
 
-  /** Settles all that is open of a slot. */
   settleSlot(slot: Slot, reason: MissReason): void {
     for (const open of [...(this.#open.get(slotKey(slot))?.values() ?? [])]) this.#end(open, reason);
   }
@@ -254,7 +246,6 @@ export class SlotBook {
     this.#missed = this.#missed.filter(({ slot }) => slot.deadlineMs + ANSWERED_WITHIN_MS > nowMs);
   }
 
-  /** Settles all that is open, because the program ends. */
   settleAll(reason: MissReason): void {
     const open = [...this.#open.values()].flatMap((shares) => [...shares.values()]);
     const entries = open.map(({ entry, unsettled }) => {
@@ -276,7 +267,6 @@ export class SlotBook {
   }
 }
 
-/** An account as the ledger names it. */
 function asAccount(account: string): { account?: string } {
   return account === DEFAULT_ACCOUNT ? {} : { account };
 }

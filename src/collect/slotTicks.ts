@@ -2,17 +2,13 @@
 import { type Clock, instantFromDate } from "../ground/clock.ts";
 import type { ClockStep, LedgerNote } from "../journal/ledger.ts";
 import type { Log } from "../ground/log.ts";
-import { CLOCK_STEP_MS } from "../schedule/clockSteps.ts";
 import type { ScheduledJob } from "../schedule/jobSchedule.ts";
 import { startTicker, type TickUnit, type Ticker, type TickWindow } from "../schedule/ticker.ts";
 import type { AccountDispatchers } from "./accountDispatchers.ts";
 import type { ChainBook } from "./chainBook.ts";
-import { newestSlots } from "./downtime.ts";
 import type { DueShares } from "./dueShares.ts";
 import { type Outcomes } from "./outcomes.ts";
-import { allOf, type Planner } from "./planner.ts";
 
-/** What the log says of a step of the machine's clock. */
 const STEP_WORDS: Readonly<Record<ClockStep["kind"], string>> = {
   set_back: "the machine's clock was set back: polling goes on, and the slots since then come once more",
   set_forward: "the machine's clock was set forward: the slots in between were passed over",
@@ -20,7 +16,7 @@ const STEP_WORDS: Readonly<Record<ClockStep["kind"], string>> = {
   stopped: "the program could not run: the machine was busy, or the program was stopped",
 };
 
-type SlotTicksOptions = {
+export type SlotTicksOptions = {
   clock: Clock;
   log: Log;
   onNote: (note: LedgerNote) => void;
@@ -28,7 +24,8 @@ type SlotTicksOptions = {
   chains: ChainBook;
   dispatchers: AccountDispatchers;
   outcomes: Outcomes;
-  planner: Planner;
+  /** Polls in steps: see `pollSlots` of `collector/pipeline.ts`. */
+  poll: (at: Date | TickWindow) => Iterable<void>;
 };
 
 export class SlotTicks {
@@ -44,13 +41,13 @@ export class SlotTicks {
     const { clock, log } = this.#given;
     if (away) this.#clockStepped(away);
     const now = clock.now();
-    allOf(this.#given.planner.poll(this.#given.due.lasting(now)));
+    allOf(this.#given.poll(now));
     this.#ticker = startTicker({
       clock,
       every: this.#tickUnit(),
       since: now,
       onOver: (at) => this.#expire(at),
-      onTick: (window) => this.#tick(window),
+      onTick: (window) => this.#given.poll(window)[Symbol.iterator](),
       onSetBack: (earlier) => this.#setBack(earlier),
       onClockStep: (step) => this.#clockStepped(step),
       onError: (error) => log.error({ err: error }, "a tick failed"),
@@ -58,7 +55,6 @@ export class SlotTicks {
     return now;
   }
 
-  /** Polls other jobs from the next slot on. */
   useJobs(jobs: readonly ScheduledJob[]): void {
     // What became due since the last tick is due of the jobs before.
     this.#ticker?.cover();
@@ -72,7 +68,6 @@ export class SlotTicks {
     this.#ticker?.stop();
   }
 
-  /** Misses what still waits for slots that are over. */
   *#expire(now: Date): Iterator<void> {
     this.#given.due.slots.forget(now.getTime());
     for (const dispatcher of this.#given.dispatchers.all) yield* dispatcher.expire();
@@ -82,23 +77,6 @@ export class SlotTicks {
     }
   }
 
-  /** Everything that became due in (after, until]. */
-  *#tick({ after, until }: TickWindow): Iterator<void> {
-    yield* this.#given.planner.poll(
-      this.#given.due.jobs.flatMap((scheduled) => {
-        const { schedule } = scheduled;
-        const slots = newestSlots(schedule, after, until);
-        const newest = slots.at(-1);
-        const lasts = newest && schedule.endOf(newest).deadlineMs > until.getTime();
-        // The slots that are over were slept through, or left out by the clock: they are not polled behind time.
-        this.#given.due.noteDown(scheduled, lasts ? slots.slice(0, -1) : slots);
-        if (!lasts) return [];
-        const lateMs = until.getTime() - newest.getTime();
-        return [{ ...scheduled, slot: newest, lostMs: lateMs < CLOCK_STEP_MS ? 0 : lateMs }];
-      }),
-    );
-  }
-
   #tickUnit(): TickUnit {
     return this.#given.due.jobs.some(({ schedule }) => schedule.subMinute) ? "second" : "minute";
   }
@@ -106,7 +84,7 @@ export class SlotTicks {
   /** As at a start; but what is under way still counts for slots that lie ahead now, and will come once more. */
   #setBack(now: Date): void {
     for (const dispatcher of this.#given.dispatchers.all) dispatcher.missAhead();
-    allOf(this.#given.planner.poll(this.#given.due.lasting(now)));
+    allOf(this.#given.poll(now));
   }
 
   #clockStepped({ kind, stepMs }: ClockStep): void {
@@ -116,6 +94,11 @@ export class SlotTicks {
     if (kind !== "set_back") this.#given.due.slots.lose(stepMs);
     if (kind !== "set_back" && kind !== "set_forward") return;
     this.#given.outcomes.moveTimes(stepMs);
-    for (const dispatcher of this.#given.dispatchers.all) dispatcher.clockSet();
+    for (const dispatcher of this.#given.dispatchers.all) dispatcher.credentials.clockSet();
   }
+}
+
+/** Goes through steps without a turn of the event loop in between. */
+function allOf(steps: Iterable<void>): void {
+  for (const _ of steps);
 }

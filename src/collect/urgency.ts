@@ -1,15 +1,12 @@
 /** Which call goes first: priority, then earliest deadline, then longest unseen. Pure. */
 
 export type Urgency = {
-  /** Higher first. */
   priority: number;
-  /** Epoch ms UTC; earlier first. */
   deadlineMs: number;
   /** When the instrument longest without a quote was last asked, epoch ms UTC; earlier first. */
   unseenSinceMs: number;
 };
 
-/** Negative when `a` goes before `b`. */
 export function byUrgency(a: Urgency, b: Urgency): number {
   return (
     b.priority - a.priority ||

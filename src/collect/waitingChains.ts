@@ -14,13 +14,11 @@ type WaitingChain = ChainsOfSlot & { answered: Set<string> };
 
 type SlotOfJob = { job: string; slotAt: string };
 
-/** Names in the ledger of chains that a slot lacks, and why. */
 type MissedChains = { due: DueSlot; names: string[]; reason: MissReason };
 
 export class WaitingChains {
   #waiting: WaitingChain[] = [];
 
-  /** Whether any chain waits to be expanded. */
   get any(): boolean {
     return this.#waiting.length > 0;
   }

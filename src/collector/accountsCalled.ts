@@ -1,10 +1,14 @@
 /** The accounts that this collector calls: opened when it takes them, given to the collector, and closed when they go. */
-import { type Account, accountKey, marketOf } from "../accounts/account.ts";
+import { type Account, accountKey, type Accounts, marketOf } from "../accounts/account.ts";
+import type { Fleet } from "../accounts/lease/fleet.ts";
 import type { Sharer } from "../accounts/partition.ts";
 import type { PlannedService } from "../collect/budgetPlan.ts";
-import { type Collector } from "../collect/collector.ts";
 import { type CalledAccount, sharerOf } from "../collect/accountDispatchers.ts";
+import { isOnce, type PlannedCall } from "../collect/callPlan.ts";
+import type { Send } from "../collect/dispatch/callEnds.ts";
 import { type StoredIn } from "../collect/dueShares.ts";
+import { type Clock, instantFromDate } from "../ground/clock.ts";
+import { QuotekeeperError } from "../ground/errors.ts";
 import type { LedgerSource } from "../journal/ledger.ts";
 import { DEFAULT_ACCOUNT } from "../journal/record.ts";
 import { alwaysOpen, type Calendar, createCalendar } from "../market/calendar/tradingCalendar.ts";
@@ -12,19 +16,22 @@ import type { CalendarOverride } from "../market/calendar/overrides.ts";
 import type { Acquisition } from "../accounts/lease/caller.ts";
 import { limitAt } from "../services/registry.ts";
 import type { Service } from "../services/service.ts";
-import type { AccountStations, Stations } from "./stations.ts";
+import type { Collector } from "./collector.ts";
+import type { OnceNote } from "./once/onceJournal.ts";
+import { collectCall } from "./pipeline.ts";
+import type { AccountStations, CallPath, Stations } from "./stations.ts";
 
 type AccountsOptions = {
   stations: Pick<Stations, "open">;
   called: (open: AccountStations) => CalledAccount;
-  accounts: readonly Account[];
+  accounts: Accounts;
 };
 
 type AccountsCollector = Pick<Collector, "replaceAccounts" | "shareAmong" | "startCalling" | "stopCalling">;
 
 export class AccountsCalled {
   readonly #options: AccountsOptions;
-  #accounts: readonly Account[];
+  #accounts: Accounts;
   #open: AccountStations[] = [];
   /** The market of the one that went last: its last slots are settled when it is gone. */
   #left: LedgerSource | null = null;
@@ -52,13 +59,12 @@ export class AccountsCalled {
     return this.#open;
   }
 
-  get sharing(): readonly Account[] {
+  get sharing(): Accounts {
     return this.#accounts;
   }
 
-  /** The one service that all of them call. */
   get service(): Service {
-    return serviceOf(this.#accounts);
+    return this.#accounts[0].service;
   }
 
   isCalled(name: string): boolean {
@@ -80,7 +86,6 @@ export class AccountsCalled {
     return new Set(names.map((name) => this.sourceOf(name)));
   }
 
-  /** The trading calendar to keep. */
   calendar(overrides: readonly CalendarOverride[]): Calendar {
     return marketOf(this.#accounts).simulated ? alwaysOpen : createCalendar(overrides);
   }
@@ -114,7 +119,7 @@ export class AccountsCalled {
    *
    * @throws what keeps a changed one from being opened: then those before go on, all of them
    */
-  async replace(accounts: readonly Account[], collector: AccountsCollector): Promise<void> {
+  async replace(accounts: Accounts, collector: AccountsCollector): Promise<void> {
     const changed = accounts.filter(({ name }) => this.#isChanged(name, accounts) && this.isCalled(name));
     const opened: AccountStations[] = [];
     try {
@@ -170,20 +175,54 @@ export class AccountsCalled {
   }
 }
 
+type CallContext = {
+  clock: Pick<Clock, "now">;
+  stations: Pick<Stations, "requestId" | "journal">;
+  loader: CallPath["loader"];
+  /** Awaited before each call; what it gives is asked when the call is about to be written: whether it may leave. */
+  lease: Pick<Fleet, "confirm">;
+  metered: (send: Send, account: Account) => Send;
+};
+
+/** An account as the collector calls it: by its budget, and by the second half of the pipeline. */
+export function calledAccount(
+  open: AccountStations,
+  { clock, stations, loader, lease, metered }: CallContext,
+): CalledAccount {
+  const path = { ...stations, ...open, loader };
+  const send: Send = async (planned, signal, onArrived) => {
+    try {
+      const mayLeave = await lease.confirm(open.account.name, signal);
+      return await collectCall(planned, path, { signal, onArrived, mayLeave });
+    } catch (error) {
+      if (isOnce(planned)) await noteFailure({ clock, stations }, planned, error);
+      throw error;
+    }
+  };
+  return { ...open.budget, send: metered(send, open.account) };
+}
+
+/** Somebody who has asked for the call reads in the journal why no answer came. Where that cannot be written, the log says it. */
+async function noteFailure(
+  { clock, stations: { journal } }: Pick<CallContext, "clock" | "stations">,
+  { jobs: [job = ""], slotAt }: PlannedCall,
+  error: unknown,
+): Promise<void> {
+  if (!(error instanceof QuotekeeperError) || slotAt === null) return;
+  const { code, detail } = error;
+  const note: OnceNote = { type: "once", job, slotAt, code, detail, over: false };
+  await journal.append({ kind: "note", at: instantFromDate(clock.now()), note }).catch(() => undefined);
+}
+
 export function accountSharer({ name, limit, limitWindowMs }: Account): Sharer {
   return sharerOf({ name, governor: { limit, windowMs: limitWindowMs } });
 }
 
 /** The part of the service that a plan depends on. */
-export function plannedService(accounts: readonly Account[]): PlannedService {
-  const service = serviceOf(accounts);
+export function plannedService(accounts: Accounts): PlannedService {
+  const [{ service }] = accounts;
   const { calls, windowMs } = limitAt(service, marketOf(accounts).address);
   return { batchSize: service.batch.first, another: { limit: calls, windowMs } };
-}
-
-function serviceOf([first]: readonly Account[]): Service {
-  if (!first) throw new RangeError("there is no account");
-  return first.service;
 }
 
 function isSame(one: Account, other: Account): boolean {

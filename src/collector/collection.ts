@@ -1,12 +1,10 @@
 /** The collecting half of `start` and `collect`: opens the stations in order, begins to poll, and ends it all again. */
 import { resolve } from "node:path";
 import type { Account } from "../accounts/account.ts";
+import { Shares } from "../accounts/shares.ts";
 import type { LoadReport } from "../archive/load/batch.ts";
-import { readStoredWithin } from "../archive/ledger/storedWithin.ts";
 import type { Loader } from "../archive/load/loader.ts";
 import { atMost } from "../ground/clock.ts";
-import type { Collector } from "../collect/collector.ts";
-import type { StoredIn } from "../collect/dueShares.ts";
 import type { LedgerNote } from "../journal/ledger.ts";
 import { scheduleJob } from "../schedule/jobSchedule.ts";
 import { requireJobs } from "../schedule/readJobs.ts";
@@ -20,21 +18,21 @@ import { readEarlierRuns } from "../collect/callHistory.ts";
 import { forgetGone } from "../status/goneJournal.ts";
 import { beginRun } from "../ledger/runMarker.ts";
 import { type ClockFile, KEEP_CLOCK_EVERY_MS, openClockFile } from "../schedule/clockFile.ts";
-import { accountSharer, AccountsCalled } from "./accountsCalled.ts";
+import { accountSharer, AccountsCalled, calledAccount } from "./accountsCalled.ts";
+import { Collector } from "./collector.ts";
 import { followJobs, type JobSet } from "../schedule/followJobs.ts";
 import { filesSaid } from "../accounts/lease/filesDigest.ts";
 import type { Fleet } from "../accounts/lease/fleet.ts";
-import type { Acquisition, Caller } from "../accounts/lease/caller.ts";
+import type { Acquisition } from "../accounts/lease/caller.ts";
 import { followOperator } from "./operatorsWord.ts";
 import { keepKeys } from "./keepKeys.ts";
 import { keepLake, type LakeJobOptions, type LakeState } from "../status/lakeJob.ts";
 import { createNoteWriter, type NoteWriter } from "../ledger/ledgerNotes.ts";
 import { type JournalLoading, type LoadingOptions, openLoading } from "./journalLoading.ts";
 import { type CallCounts, countedSend, meteredSend, meterNote } from "./metered.ts";
-import { calledAccount, openCollector } from "./pipeline.ts";
 import { TakenOnce } from "./once/takeOnce.ts";
 import { Settler } from "../ledger/settler.ts";
-import { loginOf, sessionEnd } from "../collect/login/accountSession.ts";
+import { callerOf } from "./openFleet.ts";
 import { openStations, type Stations } from "./stations.ts";
 
 export type Collection = {
@@ -42,25 +40,20 @@ export type Collection = {
   collector: Collector;
   loader: Loader;
   loaded: () => LoadReport;
-  /** What came of the calls since the start. */
   calls: Readonly<CallCounts>;
   journalHealth: () => JournalHealth;
   /** What came of the lake last; null: there is none, or no run has ended yet. */
   lake: () => LakeState | null;
-  /** This collector among others; null where it was started without. */
   fleet: () => LiveFleet | null;
   close: () => Promise<void>;
 };
 
 type CollectionOptions = LoadingOptions & {
   config: Config;
-  /** Tells this boot of the machine from all others; null where the system does not say. */
   bootId: string | null;
-  /** Meters calls and misses. */
   meter?: Meter;
   /** This collector among others, and the accounts that it begins with. Default: there are no others. */
   fleet?: { fleet: Fleet; acquired: ReadonlyMap<string, Acquisition> } | undefined;
-  /** Jobs, their calendar and the accounts. Default: what the files say. */
   jobs?: JobSet;
   /** The file system that the journal is written to. Default: the machine's own. */
   journalFs?: JournalFs;
@@ -73,13 +66,6 @@ const LOAD_GRACE_MS = 1_200;
 /** Longest wait at the end for how much is not loaded, in ms. */
 const LAG_MS = 300;
 
-/**
- * How long a take-over waits for what is stored of the slots that last, in ms, which is several questions: without it all is asked
- * for again.
- */
-const STORED_MS = 3_000;
-
-/** Told how to close what was opened, as soon as it is. */
 type OnOpened = (close: () => Promise<unknown>) => void;
 
 /**
@@ -120,10 +106,8 @@ type Parts = {
   notes: NoteWriter;
   clocks: ClockFile;
   collector: Collector;
-  /** Hears the notes of the ledger as well. */
   noted: { of: (note: LedgerNote) => void };
   calls: CallCounts;
-  /** What the files said at the start. */
   first: JobSet;
   run: string;
 };
@@ -131,12 +115,8 @@ type Parts = {
 async function openParts(options: CollectionOptions, onOpened: OnOpened): Promise<Parts> {
   const { config, clock, bootId, log, calm, onChange, meter, fleet } = options;
   const first = options.jobs ?? (await requireJobs(resolve(config.jobsDir), config));
-  const stations = await openStations(config, {
-    clock,
-    bootId,
-    journalFs: options.journalFs,
-    tell: (level, message) => log[level](message),
-  });
+  const tell = (level: "error" | "warn", message: string): void => log[level](message);
+  const stations = await openStations(config, { clock, bootId, journalFs: options.journalFs, tell });
   onOpened(stations.close);
   const { dir, journal } = stations;
   const calls: CallCounts = { answered: 0, kept: 0 };
@@ -166,18 +146,13 @@ async function openParts(options: CollectionOptions, onOpened: OnOpened): Promis
   const earlier = await readEarlierRuns(dir, { ...asked, exchange, now: clock.now() });
   const [run, noted]: [string, Parts["noted"]] = [stations.requestId(), { of: () => undefined }];
   const clocks = await openClockFile(resolve(config.dataDir), clock, bootId);
-  const collector = openCollector({
-    accounts: called,
-    batch: accounts.service.batch,
-    run,
-    earlier,
-    jobs: first.jobs,
-    ...(fleet && sharingOf(fleet.fleet, accounts)),
-    calendar,
-    exchange,
-    clock,
-    log: calm,
-    onChange,
+  const { batch } = accounts.service;
+  const sharers = (fleet ? accounts.sharing : accounts.all.map(({ account }) => account)).map(accountSharer);
+  const collector = new Collector({
+    ...{ accounts: called, batch, run, earlier, jobs: first.jobs, calendar, exchange },
+    ...{ clock, log: calm, onChange },
+    shares: new Shares(sharers, fleet && ((name) => accounts.isCalled(name)), batch.first),
+    ...(fleet && { agreedAt: (at) => fleet.fleet.agreedAt(at) }),
     onNote: (note) => {
       if (meter) meterNote(note, meter);
       notes.write(note);
@@ -222,7 +197,7 @@ async function begin(options: CollectionOptions, parts: Parts): Promise<Pick<Col
   const onJobs = (now: JobSet): Promise<void> =>
     fleet ? fleet.useFiles(filesSaid(now), () => use(now)) : use(now);
   const stopFollowing = followJobs(resolve(config.jobsDir), { first, settings: config, log, onJobs });
-  fleet?.begin(callerOf(options, { ...parts, settler }));
+  fleet?.begin(callerOf({ ...options, ...parts, settler }));
   const once = takeOnce(options, parts);
   const lake = config.lakeDir === undefined ? null : keepLake(lakeOf(options));
   const keys = keepKeys({ archive, clock, log });
@@ -251,12 +226,11 @@ async function begin(options: CollectionOptions, parts: Parts): Promise<Pick<Col
   return { lake: () => lake?.state() ?? null, close };
 }
 
-/** Begins to poll what is to be polled once. */
 function takeOnce({ config, clock, log }: CollectionOptions, parts: Parts): TakenOnce {
   const { stations, accounts, collector, notes, noted } = parts;
   const { dir: journalDir, journal } = stations;
   const once = new TakenOnce({
-    ...{ dataDir: resolve(config.dataDir), journalDir, journal, collector, notes, clock, log },
+    ...{ dataDir: resolve(config.dataDir), journalDir, journal, calls: collector.once, notes, clock, log },
     accounts: () => accounts.all,
     batchSize: accounts.service.batch.first,
   });
@@ -273,54 +247,6 @@ async function beatOf(options: CollectionOptions): Promise<{ close: () => Promis
 
 function lakeOf({ config, clock, log }: CollectionOptions): LakeJobOptions {
   return { dataDir: resolve(config.dataDir), dropsHot: config.lakeHotDays !== undefined, clock, log };
-}
-
-/** Calls the accounts whose leases this collector holds. */
-function callerOf(
-  { archive, clock, config }: CollectionOptions,
-  { stations, accounts, loading, collector, settler }: Parts & { settler: Pick<Settler, "began"> },
-): Caller {
-  const isLoggedIn = (name: string): boolean | null => {
-    const account = accounts.sharing.find((one) => one.name === name);
-    const login = account && loginOf(account);
-    return login ? sessionEnd(login, resolve(config.dataDir), clock.now()) !== null : null;
-  };
-  const storedIn: StoredIn = async ({ window, ...share }) => {
-    const source = accounts.sourceOf(share.account);
-    let stored: ReadonlySet<string> = new Set();
-    const looked = readStoredWithin(archive.pool, [window], { source, ...share }).then(
-      (found) => (stored = found.get(0) ?? stored),
-      () => undefined,
-    );
-    await atMost(STORED_MS, looked, clock);
-    return stored;
-  };
-  return {
-    startCalling: async (account, acquired) => {
-      await accounts.startCalling(account, acquired, { collector, storedIn });
-      settler.began([account], null);
-    },
-    stopCalling: (account) => accounts.stopCalling(account, { collector }),
-    handOver: (account) => collector.handOver(account),
-    beUnsure: (unsure) => collector.beUnsure(unsure),
-    listen: () => collector.listen(),
-    knows: () => ({
-      ...collector.knows(),
-      loggedIn: accounts.sharing.flatMap((one) => (isLoggedIn(one.name) === true ? [one.name] : [])),
-    }),
-    isLoggedIn,
-    journalLag: loading.lag.bytes,
-    useNumber: stations.useNumber,
-  };
-}
-
-/** The fleet's accounts, and which of them are called here. */
-function sharingOf(fleet: Fleet, accounts: AccountsCalled) {
-  return {
-    sharing: accounts.sharing.map(accountSharer),
-    isCalled: (name: string) => accounts.isCalled(name),
-    agreedAt: (at: Date) => fleet.agreedAt(at),
-  };
 }
 
 const ALONE: Pick<Fleet, "confirm"> = { confirm: () => Promise.resolve(() => true) };

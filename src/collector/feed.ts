@@ -16,12 +16,10 @@ import { VERSION } from "../ground/version.ts";
 
 export type OpenFeed = {
   simulated: boolean;
-  /** Null: the service wants no login. */
   session: Session | null;
   fetchQuotes: FetchQuotes;
   /** What timestamps are corrected by, in ms: not 0 when the service showed that the machine's clock is off. */
   clockCorrectionMs: () => number;
-  /** Which source an answer's rows belong to. */
   sourceOf: (answer: Pick<RawAnswer, "status" | "headers">) => RecordSource;
   /** Which market the answers with quotes so far came from, for the ledger. */
   ledgerSource: () => LedgerSource;
@@ -38,7 +36,6 @@ type FeedOptions = {
   clock: Clock;
   /** Names answers by the time they arrive; all feeds of a process share it, for no two answers may have one name. */
   observe: () => Instant;
-  /** Told when the session of an account was woken. */
   onRenewed?: () => void;
 };
 

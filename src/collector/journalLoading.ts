@@ -18,14 +18,11 @@ import { keepLoaderState, type LoaderStateFile } from "../status/loaderState.ts"
 /** How often the size of the unloaded journal is looked up, in ms: a journal of years has thousands of files. */
 const LOOK_AT_LAG_EVERY_MS = 30_000;
 
-/** What a journal is loaded with. */
 export type LoadingOptions = {
   config: Pick<Config, "dataDir">;
   archive: Archive;
   clock: Clock;
-  /** Says each message at once. */
   log: Logger;
-  /** Says a message that may last now and then. */
   calm: CalmLog;
   /** Called when a status line would change. */
   onChange: () => void;
@@ -33,7 +30,6 @@ export type LoadingOptions = {
   schemaReady?: Promise<boolean>;
 };
 
-/** The loader, what it has loaded and has not, and the file that tells other processes when it is stuck. */
 export type JournalLoading = {
   loader: Loader;
   loaded: () => LoadReport;

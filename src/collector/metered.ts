@@ -33,15 +33,12 @@ export function meteredSend(
   };
 }
 
-/** What came of the calls of a run. */
 export type CallCounts = {
-  /** Calls that the service answered. */
   answered: number;
   /** Those whose answer is in the journal. */
   kept: number;
 };
 
-/** The same, counted. */
 export function countedSend(send: Send, counts: CallCounts): Send {
   return async (planned, signal, onArrived) => {
     const kept = await send(planned, signal, (arrived) => {

@@ -5,18 +5,18 @@
 import { join, resolve } from "node:path";
 import type pg from "pg";
 import { z } from "zod";
-import { type Account, accountNamed } from "../accounts/account.ts";
+import { accountNamed, type Accounts, areSome } from "../accounts/account.ts";
 import { requireAccounts } from "../accounts/accountsFile.ts";
 import { keepAccounts, type KeptAccount, readAccountRows } from "../archive/ledger/accountRows.ts";
 import { keepCalendarDays } from "../archive/schema/sessions.ts";
 import { atMost, type Clock } from "../ground/clock.ts";
-import type { Collector } from "../collect/collector.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../ground/errors.ts";
 import type { CalendarOverride } from "../market/calendar/overrides.ts";
 import type { Log } from "../ground/log.ts";
 import { keepJson, readJson } from "../ground/plainFiles.ts";
 import type { AccountsCalled } from "./accountsCalled.ts";
+import type { Collector } from "./collector.ts";
 
 /** How often is looked, in ms; and how long a start waits for the first look. */
 const LOOK_EVERY_MS = 2_000;
@@ -32,7 +32,6 @@ type OperatorOptions = {
   dataDir: string;
   accounts: Pick<AccountsCalled, "all" | "sharing">;
   collector: Pick<Collector, "status" | "drain">;
-  /** What the job files in force say of single days. */
   calendar: () => readonly CalendarOverride[];
   clock: Clock;
   log: Log;
@@ -93,7 +92,6 @@ export async function keepDrained(dataDir: string, drained: string[]): Promise<v
   await keepJson(join(dataDir, WANTED_FILE), { drained } satisfies z.infer<typeof wantedSchema>);
 }
 
-/** Names of the accounts that the operator wants drained. */
 export function drainedIn(rows: Awaited<ReturnType<typeof readAccountRows>>): string[] {
   return rows.filter(({ wanted }) => wanted === "drained").map(({ name }) => name);
 }
@@ -103,11 +101,11 @@ export function drainedIn(rows: Awaited<ReturnType<typeof readAccountRows>>): st
  *
  * @throws QuotekeeperError ACCOUNT_UNKNOWN, JOBS_INVALID; ACCOUNTS_DRAINED where all are
  */
-export async function accountsToCall(config: Config, name: string | null): Promise<[Account, ...Account[]]> {
+export async function accountsToCall(config: Config, name: string | null): Promise<Accounts> {
   const accounts = await requireAccounts(resolve(config.jobsDir), config);
   if (name !== null) return [accountNamed(name, accounts)];
   const drained = await readDrained(resolve(config.dataDir));
-  const [first, ...others] = accounts.filter((account) => !drained.includes(account.name));
-  if (first) return [first, ...others];
+  const called = accounts.filter((account) => !drained.includes(account.name));
+  if (areSome(called)) return called;
   throw new QuotekeeperError("ACCOUNTS_DRAINED", `all accounts are drained: ${drained.join(", ")}`);
 }

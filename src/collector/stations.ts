@@ -10,6 +10,7 @@ import type { JournalFs } from "../journal/fs.ts";
 import { uuidv7 } from "../journal/uuid.ts";
 import { type Journal, openJournal } from "../journal/writer.ts";
 import { governorOf, openCalls } from "../collect/callHistory.ts";
+import type { Loader } from "../archive/load/loader.ts";
 import { openFeed, type OpenFeed } from "./feed.ts";
 import { journalGone, keepGone } from "../status/goneJournal.ts";
 
@@ -29,14 +30,21 @@ export type Stations = {
   open: (account: Account) => Promise<AccountStations>;
   /** Says which number no other collector of the database has: receive times bear it from then on. */
   useNumber: (number: number) => void;
-  /** Makes a request id, UUIDv7. */
   requestId: () => string;
   close: () => Promise<void>;
 };
 
+/** The stations of a call that may leave: see `pipeline.ts`. */
+export type CallPath = Pick<AccountStations, "fetchQuotes" | "sourceOf"> & {
+  account: Pick<Account, "name" | "service">;
+  requestId: Stations["requestId"];
+  journal: Pick<Journal, "append">;
+  calls: Pick<CallLog, "leaves">;
+  loader: Pick<Loader, "notify">;
+};
+
 type StationsOptions = {
   clock: Clock;
-  /** What tells this boot of the machine from all others; null where the system does not say. */
   bootId: string | null;
   /** Whether old segments of the journal are looked after in the background. Default true. */
   upkeep?: boolean;

@@ -2,7 +2,6 @@
 import type { Clock } from "./clock.ts";
 import type { Log } from "./log.ts";
 
-/** How long a complaint stands for those like it, in ms. */
 const REPEAT_MS = 60_000;
 
 type Level = "warn" | "error";
@@ -15,7 +14,6 @@ type Complaint = {
   repeated: number;
 };
 
-/** A log that complains calmly. */
 export type CalmLog = Log & {
   /** Says at once what it has kept back. */
   flush: () => void;
@@ -73,7 +71,6 @@ export function calmLog(log: Log, clock: Pick<Clock, "monotonicMs">): CalmLog {
   };
 }
 
-/** The code that an error's message begins with. */
 function codeOf(message: string): string | undefined {
   return /^[A-Z][A-Z_]+(?=:)/.exec(message)?.[0];
 }

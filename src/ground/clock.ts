@@ -8,10 +8,10 @@
 import { randomBytes } from "node:crypto";
 import { uptime } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
+import { QuotekeeperError, systemError } from "./errors.ts";
 import { remembered } from "./remembered.ts";
 
 export type Clock = {
-  /** The wall clock, UTC. */
   now: () => Date;
   /** Milliseconds on a clock that is never set back; only differences mean anything. */
   monotonicMs: () => number;
@@ -62,15 +62,15 @@ export type Instant = string;
 
 const PATTERN = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
 
-/** @throws RangeError outside the years 0000 to 9999, which the fixed width cannot hold */
+/** @throws an error of the code ERANGE outside the years 0000 to 9999, which the fixed width cannot hold */
 export function instantOf(epochMicros: bigint): Instant {
   const micros = ((epochMicros % 1_000n) + 1_000n) % 1_000n;
   const text = new Date(Number((epochMicros - micros) / 1_000n)).toISOString();
-  if (text.length !== 24) throw new RangeError(`${text} has no four-digit year`);
+  if (text.length !== 24) throw systemError("ERANGE", `${text} has no four-digit year`);
   return `${text.slice(0, -1)}${micros.toString().padStart(3, "0")}Z`;
 }
 
-/** @throws RangeError when the text has another form or names no day of the calendar */
+/** @throws QuotekeeperError UNEXPECTED when the text has another form or names no day of the calendar */
 export function microsOf(instant: Instant): bigint {
   const date = dateOf(instant);
   return BigInt(date.getTime()) * 1_000n + BigInt(instant.slice(23, 26));
@@ -105,13 +105,13 @@ export function instantFromDate(date: Date): Instant {
 /**
  * Cuts the microseconds off.
  *
- * @throws RangeError when the text has another form or names no day of the calendar
+ * @throws QuotekeeperError UNEXPECTED when the text has another form or names no day of the calendar
  */
 export function dateOf(instant: Instant): Date {
   const date = new Date(PATTERN.test(instant) ? `${instant.slice(0, 23)}Z` : NaN);
   // 2026-02-30 parses as 2 March, so a time is right only if it comes back as it was written.
   if (Number.isNaN(date.getTime()) || date.toISOString().slice(0, 23) !== instant.slice(0, 23))
-    throw new RangeError(`"${instant}" is not a UTC time with microseconds`);
+    throw new QuotekeeperError("UNEXPECTED", `"${instant}" is not a UTC time with microseconds`);
   return date;
 }
 

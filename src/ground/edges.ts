@@ -4,12 +4,10 @@ import { uptime } from "node:os";
 import { type Clock, systemClock } from "./clock.ts";
 import { createInterruptions, systemTicks } from "./interruptions.ts";
 
-/** A place to write to. */
 export type Sink = {
   write: (text: string) => void;
   /** Whether a person looks at it. */
   isTTY: boolean;
-  /** Width in characters. */
   columns: number;
   /** Height in lines; absent where no terminal is. */
   rows?: number | undefined;
@@ -40,7 +38,6 @@ export type Edges = {
   env: Readonly<Record<string, string | undefined>>;
   /** The effective user id, 0 for root; absent where the system has no users, as on Windows. */
   uid?: number | undefined;
-  /** Working directory, where `.env` is looked for. */
   directory: string;
   /**
    * Calls back at the first Ctrl-C, SIGTERM or SIGHUP, or when nobody reads the results any more (`| head`); ends the
@@ -52,12 +49,16 @@ export type Edges = {
 /** What `onInterrupt` is told when nobody reads the results any more. */
 export const READER_GONE = "SIGPIPE";
 
-/** Thrown by a command that was interrupted, after it has closed what it had opened. */
-export class Interrupted extends Error {
-  override readonly name = "Interrupted";
+/** Thrown by a command that was interrupted, after it has closed what it had opened. It is no error: nothing went wrong. */
+export class Interrupted {
+  /** The signal, or `READER_GONE`. */
+  readonly message: string;
+
+  constructor(message: string) {
+    this.message = message;
+  }
 }
 
-/** Linux makes it anew at each boot. */
 function bootId(): string | null {
   try {
     return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();

@@ -246,6 +246,11 @@ export function needsPerson(code: ErrorCode): boolean {
   return !ERRORS[code].retryable || ERRORS[code].mended === true;
 }
 
+/** An error that stands among the system's, where the caller reads `code`: an errno, or the reason in words. */
+export function systemError(code: string, message: string): NodeJS.ErrnoException {
+  return Object.assign(new Error(message), { code });
+}
+
 /** The one error class of this program. The message names the thing and the value, then says what to do. */
 export class QuotekeeperError extends Error {
   readonly code: ErrorCode;

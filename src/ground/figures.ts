@@ -3,7 +3,6 @@
  * Pure.
  */
 
-/** Stands for an absent value. */
 export const NOTHING = "–";
 
 const PRICE_PLACES = 2;

@@ -7,6 +7,7 @@ import { lookup as ask, type LookupAddress, type LookupOptions } from "node:dns"
 import { isIP, Socket } from "node:net";
 import { promisify } from "node:util";
 import { atMost, type Clock, systemClock } from "./clock.ts";
+import { systemError } from "./errors.ts";
 
 /** How long a lookup is waited for where an earlier one was good, and where none was, in ms. */
 const PATIENCE_MS = 2_000;
@@ -38,9 +39,7 @@ export function createHostAddresses(
     };
     const { since, answer } = host.asking;
     let found: readonly LookupAddress[] | null = null;
-    let error: unknown = Object.assign(new Error(`no address of ${hostname} in time`), {
-      code: LOOKUP_TIMEOUT,
-    });
+    let error: unknown = systemError(LOOKUP_TIMEOUT, `no address of ${hostname} in time`);
     const answered = answer.then(
       (addresses) => (found = host.good = addresses),
       (cause: unknown) => (error = cause),
@@ -53,7 +52,6 @@ export function createHostAddresses(
   };
 }
 
-/** The process's own: its threads are one for all. */
 export const hostAddresses = createHostAddresses(
   async (hostname) => promisify(ask)(hostname, { all: true }),
   systemClock,
@@ -65,7 +63,6 @@ type OnLookup = (
   family?: number,
 ) => void;
 
-/** The option `lookup` of Node's sockets. */
 export function asLookup(addresses: HostAddresses) {
   return (hostname: string, { all }: LookupOptions, done: OnLookup): void => {
     addresses(hostname).then(

@@ -25,7 +25,6 @@ export function givenTwice(rawHeaders: readonly string[]): string | null {
 }
 
 export type AbsoluteTarget = {
-  /** Lower case. */
   scheme: string;
   /** Counts in place of the `Host` header (RFC 9112, section 3.2.2). */
   authority: string;

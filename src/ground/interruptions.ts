@@ -15,7 +15,6 @@ const SAME_SIGNAL_MS = 1_000;
 /** How often it looks whether its parent is still there. */
 const LOOK_EVERY_MS = 1_000;
 
-/** The part of the process that it uses. */
 type Signals = {
   on: (signal: NodeJS.Signals, listener: (signal: NodeJS.Signals) => void) => void;
   off: (signal: NodeJS.Signals, listener: (signal: NodeJS.Signals) => void) => void;
@@ -27,9 +26,7 @@ type Signals = {
 /** What of time it touches: a clock that is never set back, and a timer that keeps no process alive. */
 type Ticks = { monotonicMs: () => number; every: (ms: number, look: () => void) => () => void };
 
-/** Tells whoever listens. */
 type Interruptions = {
-  /** Returns how to stop listening. */
   listen: (callback: (signal: string) => void) => () => void;
   /** As if that signal had come, but it does not count as one. */
   tell: (signal: string) => void;

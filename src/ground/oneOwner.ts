@@ -21,7 +21,6 @@ export function dataDirOwned(dir: string): OwnedDirectory {
   return { dir, parts: ["journal", "collector", "serve", "once", "calls", "dashboard"] };
 }
 
-/** A lake. */
 export function lakeOwned(dir: string): OwnedDirectory {
   return { dir, parts: ["lake.json"] };
 }

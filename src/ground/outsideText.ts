@@ -39,7 +39,6 @@ function beginning(text: string, most: number): string {
   return text.length > most ? text.slice(0, most).replace(/[\ud800-\udbff]$/, "") : text;
 }
 
-/** What a text says as JSON; null: it is no JSON. */
 export function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -6,6 +6,7 @@
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from "node:fs";
 import { type FileHandle, lstat, open, readlink, realpath, rename, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
+import { systemError } from "./errors.ts";
 
 /** Of settings, secrets, job files and lists of symbols. */
 const MAX_TEXT_BYTES = 10_000_000;
@@ -21,14 +22,9 @@ export function isHelperFile(path: string): boolean {
   return HELPER_FILE.test(path);
 }
 
-/** `code` is the reason in words, where the system's own errors have their errno. */
-class FileRefused extends Error {
-  readonly code: string;
-
-  constructor(path: string, why: string) {
-    super(`${path}: ${why}`);
-    this.code = why;
-  }
+/** @param why in words, in the place of the system's errno */
+function refused(path: string, why: string): NodeJS.ErrnoException {
+  return systemError(why, `${path}: ${why}`);
 }
 
 /** Where a file may lie that another file names. Links are resolved first. */
@@ -59,7 +55,7 @@ export async function openFile(
     ? await openWhere(path, (at) => refuseOutOfBounds(path, at, bounds))
     : await open(path, READ | NO_LINK).catch(async (error: NodeJS.ErrnoException) => {
         if (!isLink(error)) throw plainly(path, error);
-        if (!links) throw new FileRefused(path, "a link, not a file");
+        if (!links) throw refused(path, "a link, not a file");
         return openWhere(path, (at) => refuseOutside(path, at));
       });
   try {
@@ -102,12 +98,12 @@ async function placeOf({ fd }: FileHandle, path: string): Promise<string> {
  */
 export async function refuseLinks(path: string, below: string, at?: string): Promise<void> {
   if ((at ?? (await realpath(path))) === join(await realpath(below), relative(below, path))) return;
-  throw new FileRefused(path, "behind a link");
+  throw refused(path, "behind a link");
 }
 
 async function refuseOutside(link: string, at: string): Promise<void> {
   if (at.startsWith(join(await realpath(dirname(link)), sep))) return;
-  throw new FileRefused(link, "a link that leads out of its directory");
+  throw refused(link, "a link that leads out of its directory");
 }
 
 async function refuseOutOfBounds(path: string, at: string, { below, own, outside }: Bounds): Promise<void> {
@@ -115,10 +111,10 @@ async function refuseOutOfBounds(path: string, at: string, { below, own, outside
   const roots = await bothWays(below);
   const ours = await bothWays(own);
   const holders = roots.filter((root) => isIn(root));
-  if (holders.length === 0) throw new FileRefused(path, outside);
+  if (holders.length === 0) throw refused(path, outside);
   // A data directory around the jobs directory bars nothing of it.
   if (holders.every((root) => ours.some((one) => isIn(one) && !isIn(one, root))))
-    throw new FileRefused(path, "a file of the program's own: .env, its data, or a secret of its settings");
+    throw refused(path, "a file of the program's own: .env, its data, or a secret of its settings");
 }
 
 /** Paths as they are written, and without links where they exist. */
@@ -161,7 +157,7 @@ export function openFileSync(path: string, { links = true } = {}): { fd: number;
   try {
     fd = openSync(path, links ? READ : READ | NO_LINK);
   } catch (error) {
-    throw isLink(error) ? new FileRefused(path, "a link, not a file") : plainly(path, error);
+    throw isLink(error) ? refused(path, "a link, not a file") : plainly(path, error);
   }
   try {
     const stats = fstatSync(fd);
@@ -201,14 +197,14 @@ export function readTextFileSync(
 }
 
 function textOf(path: string, bytes: Buffer, most: number): string {
-  if (bytes.length > most) throw new FileRefused(path, `larger than ${most / 1e6} MB`);
+  if (bytes.length > most) throw refused(path, `larger than ${most / 1e6} MB`);
   return bytes.toString("utf8");
 }
 
 function refuseUnlessFile(path: string, stats: Stats): void {
   if (stats.isFile()) return;
-  if (stats.isDirectory()) throw new FileRefused(path, "EISDIR");
-  throw new FileRefused(path, stats.isFIFO() ? "a pipe, not a file" : "a device, not a file");
+  if (stats.isDirectory()) throw refused(path, "EISDIR");
+  throw refused(path, stats.isFIFO() ? "a pipe, not a file" : "a device, not a file");
 }
 
 /** The error of O_NOFOLLOW at a link: POSIX's, and FreeBSD's. */
@@ -220,7 +216,7 @@ function isLink(error: unknown): boolean {
 /** A socket cannot be opened at all: ENXIO on Linux, EOPNOTSUPP on macOS. */
 function plainly(path: string, error: unknown): unknown {
   const { code = "" } = error as NodeJS.ErrnoException;
-  return ["ENXIO", "EOPNOTSUPP"].includes(code) ? new FileRefused(path, "a socket, not a file") : error;
+  return ["ENXIO", "EOPNOTSUPP"].includes(code) ? refused(path, "a socket, not a file") : error;
 }
 
 /**

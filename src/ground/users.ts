@@ -3,7 +3,6 @@ import { readFileSync, type Stats, statSync } from "node:fs";
 
 type User = { name: string; uid: number; gid: number };
 
-/** @returns null where /etc/passwd has no such user */
 export function userNamed(name: string): User | null {
   return users().find((user) => user.name === name) ?? null;
 }

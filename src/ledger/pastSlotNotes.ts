@@ -9,7 +9,7 @@ import {
 import { isWatchlist } from "../archive/ledger/ledgerNames.ts";
 import { readStoredWithin } from "../archive/ledger/storedWithin.ts";
 import { readSharing, type SharingFacts } from "../archive/ledger/fleetRows.ts";
-import type { Collector } from "../collect/collector.ts";
+import type { DueShares } from "../collect/dueShares.ts";
 import { CLOCK_STEP_MS } from "../schedule/clockSteps.ts";
 import type { ScheduledJob, JobSchedule } from "../schedule/jobSchedule.ts";
 import { downtimeNotes, slotNote, slotsWhileDown } from "../collect/downtime.ts";
@@ -32,7 +32,7 @@ export type Gap = PolledMarket<ScheduledJob> & {
   /** An earlier start, of a run that was killed before it had accounted for what lies before it. */
   since?: Date;
   /** An account's share of a job now; default: an account without an earlier share has none. */
-  shareOf?: Collector["shareOf"];
+  shareOf?: DueShares["shareOf"];
 };
 
 /**

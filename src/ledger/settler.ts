@@ -7,7 +7,7 @@ import type pg from "pg";
 import type { Loader } from "../archive/load/loader.ts";
 import { isAnyOpen } from "../archive/ledger/knownShares.ts";
 import { type Clock, dateOf } from "../ground/clock.ts";
-import type { Collector } from "../collect/collector.ts";
+import type { DueShares } from "../collect/dueShares.ts";
 import type { LedgerSource } from "../journal/ledger.ts";
 import type { Log } from "../ground/log.ts";
 import type { NoteWriter } from "./ledgerNotes.ts";
@@ -25,7 +25,7 @@ type SettlerOptions = {
   mine: () => readonly string[];
   sources: () => ReadonlySet<LedgerSource>;
   loader: Pick<Loader, "drain" | "takeLate">;
-  collector: Pick<Collector, "jobs" | "shareOf">;
+  collector: Pick<DueShares, "jobs" | "shareOf">;
   notes: NoteWriter;
   /** Told when the ledger has no gaps any more. */
   unsettled: Pick<RunMarker, "settle">;

@@ -19,7 +19,6 @@ export type ClockFile = {
   end: () => Promise<void>;
 };
 
-/** The collector of a data directory, as its file tells. */
 export type SeenHere = { agoMs: number; ended: boolean };
 
 /** Stands in each data directory in which a collector has run. */

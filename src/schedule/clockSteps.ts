@@ -13,7 +13,6 @@ import type { ClockStep } from "../journal/ledger.ts";
 /** Less than this, in ms, is no step: a late timer, a leap second, a clock that counts whole seconds. */
 export const CLOCK_STEP_MS = 2_000;
 
-/** In ms. */
 type ClockReading = { wallMs: number; uptimeMs: number; monotonicMs: number };
 
 export function readClocks({

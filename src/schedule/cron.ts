@@ -18,7 +18,6 @@ type CronTimes = {
   namesDate: (date: Temporal.PlainDate) => boolean;
 };
 
-/** What is wrong with the expression, or null. */
 export function validateCron(expression: string): string | null {
   const { valid, errors } = validateDetailed(expression);
   if (valid) return null;

@@ -1,5 +1,5 @@
 /** Takes up changes of the job files while the collection runs. A broken edit keeps the jobs before, and says why. */
-import { type Account, accountKey, type AccountSettings, marketOf } from "../accounts/account.ts";
+import { accountKey, type Accounts, type AccountSettings, areSome, marketOf } from "../accounts/account.ts";
 import { describeProblem, type FileProblem, jobsInvalid } from "../config/yamlFile.ts";
 import { hindrances, type Job, type JobsReport, passedByWords, readJobs } from "./readJobs.ts";
 import type { Log } from "../ground/log.ts";
@@ -7,16 +7,14 @@ import type { CalendarOverride } from "../market/calendar/overrides.ts";
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 
-/** What the job files say, and which accounts share the jobs. */
 export type JobSet = {
   jobs: readonly Job[];
   calendar: readonly CalendarOverride[];
-  accounts: readonly Account[];
+  accounts: Accounts;
   /** Files that these hang on as well: lists of symbols, and secrets. */
   others: readonly string[];
 };
 
-/** What is followed, and who takes it up. */
 type Follower = {
   first: JobSet;
   settings: AccountSettings;
@@ -34,7 +32,6 @@ export function followJobs(dir: string, { first, settings, onJobs, log }: Follow
   let current = first;
   // Also those that could not be read, which may be mended.
   let others = first.others;
-  /** What is wrong, as it was said. */
   let broken: string | null = null;
   let idle = "";
   let passed: string | null = null;
@@ -58,25 +55,33 @@ export function followJobs(dir: string, { first, settings, onJobs, log }: Follow
       const passedBy = passedByWords(found.passedBy);
       if (passedBy !== null && passedBy !== passed) log.warn({}, passedBy);
       passed = passedBy;
-      const wasBroken = broken;
-      broken = problems.length > 0 ? jobsInvalid(problems).message : null;
-      if (broken !== null) {
-        if (broken !== wasBroken)
-          log.error({}, `the job files have changed, and the jobs before stay in force: ${broken}`);
-      } else if (textOf(found) !== textOf(current)) {
-        await onJobs(found);
-        current = found;
+      const { accounts } = found;
+      if (problems.length > 0 || !areSome(accounts)) {
+        const { message } = jobsInvalid(problems);
+        if (message !== broken)
+          log.error({}, `the job files have changed, and the jobs before stay in force: ${message}`);
+        broken = message;
+        return;
+      }
+      const now = { ...found, accounts };
+      if (textOf(now) !== textOf(current)) {
+        broken = null;
+        await onJobs(now);
+        current = now;
         failed = "";
-        const names = found.jobs.map(({ name }) => name);
+        const names = now.jobs.map(({ name }) => name);
         log.info({ jobs: names }, "the job files have changed and are in force from the next slot on");
-      } else if (wasBroken !== null) log.info({}, "the job files are right again, and as they were before");
+      } else if (broken !== null) {
+        broken = null;
+        log.info({}, "the job files are right again, and as they were before");
+      }
     },
   });
 }
 
 /** Another market needs a start: so a file that was removed by mistake leads to no simulated quotes. */
-function marketChange(dir: string, before: JobSet, found: JobSet): FileProblem[] {
-  const market = ({ accounts }: JobSet): string => {
+function marketChange(dir: string, before: JobSet, found: JobsReport): FileProblem[] {
+  const market = ({ accounts }: Pick<JobsReport | JobSet, "accounts">): string => {
     const { simulated, address } = marketOf(accounts);
     return simulated ? "the simulated market" : String(address);
   };
@@ -109,7 +114,6 @@ async function read(dir: string, settings: AccountSettings): Promise<JobsReport>
   return isEmpty ? problem("the directory holds no job file any more") : report;
 }
 
-/** How often is looked, in ms. */
 const LOOK_EVERY_MS = 2_000;
 
 /**

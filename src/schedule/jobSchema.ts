@@ -134,7 +134,6 @@ export const jobSchema = z
 
 export type JobFile = z.infer<typeof jobSchema>;
 
-/** A checked job with its symbols. */
 export type Job = {
   name: string;
   file: string;
@@ -172,7 +171,6 @@ export const TEXT_KEYS: ReadonlySet<string> = new Set([
   "strike",
 ]);
 
-/** Whether this machine knows an IANA time zone of that name. */
 function isTimeZone(name: string): boolean {
   try {
     return new Intl.DateTimeFormat("en", { timeZone: name }) !== null;

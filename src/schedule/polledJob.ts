@@ -1,4 +1,5 @@
 /** What a job asks, beside what its service has. Pure. */
+import { dirname, resolve } from "node:path";
 import { type Account, lackOfDelayed, onlyDelayed } from "../accounts/account.ts";
 import { instrumentName, option, type OptionContract } from "../market/instrument.ts";
 import { type Chain, isWhole, needsList } from "../market/optionChain.ts";
@@ -6,7 +7,6 @@ import type { Job, JobFile } from "./jobSchema.ts";
 
 export type PolledMarket = Pick<Account, "service" | "feed">;
 
-/** Notifies of what a job asks that its service does not have. */
 export function lacksOf(
   { watchlist, delayed, options = [], chains = [] }: JobFile,
   market: PolledMarket,
@@ -60,12 +60,20 @@ export function lackOfContract(
   return lack && `${title} cannot be asked for ${instrumentName(option(contract))}: it ${lack}`;
 }
 
-/** A job as its service takes it. */
-export function asPolled(job: Job, market: PolledMarket | null): Job {
-  if (market === null) return job;
+/** The job of a file, as its service takes it. */
+export function toJob(
+  job: JobFile,
+  { file, symbols, market }: { file: string; symbols: string[]; market: PolledMarket | null },
+): Job {
+  const { name, schedule, timezone, session, priority } = job;
   return {
-    ...job,
-    delayed: onlyDelayed(market) ?? job.delayed,
-    ...(market.service.optionsInList && { optionsInList: true }),
+    ...{ name, file, schedule, timezone, session, priority, symbols },
+    delayed: (market && onlyDelayed(market)) ?? job.delayed,
+    ...(job.account !== undefined && { account: job.account }),
+    symbolsFile: job.symbolsFile === undefined ? null : resolve(dirname(file), job.symbolsFile),
+    watchlist: job.watchlist ?? null,
+    ...(market?.service.optionsInList && { optionsInList: true as const }),
+    options: (job.options ?? []).map(({ type, ...asked }) => ({ ...asked, optionType: type })),
+    chains: job.chains ?? [],
   };
 }

@@ -5,18 +5,18 @@ import { z } from "zod";
 import { ACCOUNTS_FILES } from "../config/environment.ts";
 import { plainName } from "../config/settingKinds.ts";
 import { alternatives } from "../config/wording.ts";
-import type { Account, AccountSettings } from "../accounts/account.ts";
+import { type Account, type Accounts, type AccountSettings, areSome } from "../accounts/account.ts";
 import { readAccounts } from "../accounts/accountsFile.ts";
 import { QuotekeeperError } from "../ground/errors.ts";
 import { calendarFileSchema, type CalendarOverride } from "../market/calendar/overrides.ts";
 import { createCalendar } from "../market/calendar/tradingCalendar.ts";
-import { isSymbol, namedSymbol, SYMBOL_FORM } from "../market/instrument.ts";
 import { type Bounds, readTextFile } from "../ground/plainFiles.ts";
 import { someNames } from "../ground/figures.ts";
 import { remembered } from "../ground/remembered.ts";
-import { type Job, type JobFile, jobSchema, MAX_SYMBOLS, TEXT_KEYS } from "./jobSchema.ts";
-import { asPolled, lacksOf, type PolledMarket } from "./polledJob.ts";
+import { type Job, jobSchema, TEXT_KEYS } from "./jobSchema.ts";
+import { lacksOf, type PolledMarket, toJob } from "./polledJob.ts";
 import { createSchedule } from "./slots.ts";
+import { OUTSIDE, readList } from "./symbolList.ts";
 import { type FileProblem, inOrder, jobsInvalid, readYamlFile } from "../config/yamlFile.ts";
 
 export type { Job } from "./jobSchema.ts";
@@ -25,7 +25,6 @@ export type { Job } from "./jobSchema.ts";
 export type JobsReport = {
   jobs: Job[];
   calendar: CalendarOverride[];
-  /** None where the caller did not ask for accounts. */
   accounts: Account[];
   problems: FileProblem[];
   /** The problems that hold up no other job: schedules that are never due. */
@@ -85,19 +84,18 @@ export async function readJobs(dir: string, settings: AccountSettings | null = n
 export async function requireJobs(
   dir: string,
   settings: AccountSettings,
-): Promise<Omit<JobsReport, "problems">> {
-  const { problems, ...report } = await readJobs(dir, settings);
-  if (hindrances({ problems, ...report }).length > 0) throw jobsInvalid(problems);
+): Promise<Omit<JobsReport, "problems" | "accounts"> & { accounts: Accounts }> {
+  const { problems, accounts, ...report } = await readJobs(dir, settings);
+  const isHindered = hindrances({ problems, accounts, ...report }).length > 0;
+  if (isHindered || !areSome(accounts)) throw jobsInvalid(problems);
   if (report.jobs.length === 0) throw noJobs(dir);
-  return report;
+  return { ...report, accounts };
 }
 
-/** The problems with which the jobs of a directory cannot be polled. */
 export function hindrances({ jobs, problems, neverDue }: JobsReport): FileProblem[] {
   return jobs.length === 0 ? problems : problems.filter((problem) => !neverDue.includes(problem));
 }
 
-/** What is said of names that are passed by; null: there are none. */
 export function passedByWords(names: readonly string[]): string | null {
   if (names.length === 0) return null;
   return `passed by, because job files end in .yaml or .yml in small letters: ${someNames(names, 5)}`;
@@ -153,15 +151,10 @@ function readCalendar(file: string, text: string, report: Pick<JobsReport, "cale
   else report.problems.push(...read.problems);
 }
 
-/** What jobs are checked against besides their own schema. */
 type JobContext = {
-  /** The file of each name. */
   names: Map<string, string>;
-  /** None where they are unknown or not asked for. */
   accounts: readonly string[];
-  /** The line of each job's schedule. */
   lines: Map<Job, number>;
-  /** Where lists of symbols may lie. */
   bounds: Bounds;
   /** What is polled; null: the caller does not ask for it. */
   market: PolledMarket | null;
@@ -204,12 +197,11 @@ async function readJob(
   report.problems.push(...inOrder(problems), ...(listed?.problems ?? []));
   const symbols = listed ? listed.symbols : read.ok ? [...new Set(read.value.symbols ?? [])] : null;
   if (!read.ok || problems.length > 0 || symbols === null) return;
-  const job = asPolled(toJob(read.value, file, symbols), known.market);
+  const job = toJob(read.value, { file, symbols, market: known.market });
   known.lines.set(job, read.lineOf(["schedule"]));
   report.jobs.push(job);
 }
 
-/** For the message about a schedule that misses them. */
 const USUAL_HOURS: Readonly<Record<Job["session"], string>> = {
   pre: "04:00 to before 09:30 in New York on trading days",
   regular: "09:30 to before 16:00 in New York on trading days",
@@ -240,88 +232,4 @@ function dropNeverDue(report: JobsReport, { lines }: JobContext): void {
     return false;
   });
   report.problems.push(...report.neverDue);
-}
-
-/** The lines of a list elsewhere would be polled and kept, and the writer of a job file may have no right to it. */
-const OUTSIDE = "outside the jobs directory: move it there";
-
-/** Null where something is wrong with the file. */
-async function readList(
-  path: string,
-  bounds: Bounds,
-  told: (option: string, message: string) => void,
-): Promise<{ path: string; symbols: string[] | null; problems: FileProblem[] }> {
-  try {
-    const { symbols: placed, wrong } = readSymbols(await readTextFile(path, { bounds }));
-    const symbols = [...placed.keys()];
-    if (symbols.length === 0 && wrong.length === 0)
-      told("symbolsFile", `symbolsFile ${path} holds no symbol`);
-    const problems = wrong.map((bad) => ({ file: path, ...bad }));
-    return { path, symbols: wrong.length === 0 && symbols.length > 0 ? symbols : null, problems };
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    told("symbolsFile", `symbolsFile ${path} cannot be read (${code})`);
-    return { path, symbols: null, problems: [] };
-  }
-}
-
-/** Most wrong lines of a list that are reported: a file of something else has nothing but wrong lines. */
-const MOST_WRONG = 20;
-
-/**
- * Symbols of a list: one a line or separated by commas. A `#` begins a comment at a line's start and behind white
- * space; elsewhere it belongs to the symbol, as in `ABC#` (when issued).
- *
- * @param isRight whether a word, in capitals, may stand in the list
- * @returns each symbol once, in capitals, with its first line; a problem names its line alone, for the file may be one
- *   of secrets
- */
-export function readSymbols(
-  text: string,
-  isRight: (word: string) => boolean = isSymbol,
-): {
-  symbols: Map<string, number>;
-  wrong: { line: number; message: string }[];
-} {
-  const symbols = new Map<string, number>();
-  const wrong: { line: number; message: string }[] = [];
-  let line = 0;
-  for (const content of text.split(/\r\n?|\n/)) {
-    line++;
-    for (const word of content.replace(/(?<!\S)#.*/, "").split(",")) {
-      const symbol = namedSymbol(word.trim());
-      if (symbol === "" || symbols.has(symbol)) continue;
-      if (wrong.length === MOST_WRONG) return { symbols, wrong };
-      if (!isRight(symbol)) wrong.push({ line, message: NO_SYMBOL });
-      else if (symbols.size < MAX_SYMBOLS) symbols.set(symbol, line);
-      else return { symbols, wrong: [{ line, message: `here are more than ${MAX_SYMBOLS} symbols` }] };
-    }
-  }
-  return { symbols, wrong };
-}
-
-const NO_SYMBOL = `this is no symbol: expected one a line, or commas between them, each of ${SYMBOL_FORM}`;
-
-function toJob(job: JobFile, file: string, symbols: string[]): Job {
-  const { name, schedule, timezone, session, delayed, priority } = job;
-  return {
-    name,
-    file,
-    schedule,
-    timezone,
-    session,
-    delayed,
-    priority,
-    symbols,
-    ...(job.account === undefined ? {} : { account: job.account }),
-    symbolsFile: job.symbolsFile === undefined ? null : resolve(dirname(file), job.symbolsFile),
-    watchlist: job.watchlist ?? null,
-    options: (job.options ?? []).map(({ underlying, expiration, type, strike }) => ({
-      underlying,
-      expiration,
-      strike,
-      optionType: type,
-    })),
-    chains: job.chains ?? [],
-  };
 }

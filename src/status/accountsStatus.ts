@@ -20,7 +20,6 @@ function calledOf({ name, callLimit, windowMs, state }: AccountRow): CallableAcc
   return [{ name, limit: callLimit, limitWindowMs: windowMs, feed: { kind: "account" } }];
 }
 
-/** What is known of each account; where their file is wrong, of those that the collector has said it calls. */
 export async function readAccountsStatus(
   pool: Archive["pool"],
   configured: readonly Account[],

@@ -20,16 +20,13 @@ const CLOSING_MS = 15_000;
 /** How far back a slot that nobody polled is looked for, in ms. */
 const LOOKED_BACK_MS = 366 * 86_400_000;
 
-/** Names that are listed; more are counted. */
 const MOST_NAMES = 3;
 
-/** A collector as it was last seen. */
 type Sighting = { name: string | null; version: string | null; agoMs: number; ended: boolean };
 
 type Evidence = {
   /** What the database says; null: it does not answer, or holds no archive of this version. */
   fleet: FleetRows | null;
-  /** What this machine's data directory says. */
   here: SeenHere | null;
   lease: Pick<KnownLeases, "id" | "name" | "others"> | null;
   /** Whether the collector of this very process has yet to begin. */
@@ -84,7 +81,6 @@ function sightings(
   return isNewer ? rows.map((row) => (row === own ? { ...own, ...here } : row)) : rows;
 }
 
-/** Whether what is due is polled, as far as is known. */
 export function isPolled({ state }: Pick<CollectorStatus, "state">): boolean {
   return state === "running" || state === "starting";
 }

@@ -40,7 +40,6 @@ type CollectorsHeartbeat = {
   config: Config;
   archive: Archive;
   clock: Clock;
-  /** Tells this boot of the machine from all others; null where the system does not say. */
   bootId: string | null;
   log: Log;
 };

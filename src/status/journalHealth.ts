@@ -13,7 +13,6 @@ import { bytes, counted } from "../ground/figures.ts";
 import { CLOCK_FILE } from "../schedule/clockFile.ts";
 import { journalGone, readGone } from "./goneJournal.ts";
 
-/** What the journal is like, in words and as data. */
 export type JournalHealth = {
   state: "ok" | "attention" | "idle";
   text: string;
@@ -83,7 +82,6 @@ function full(dir: string, total: number, maxBytes: number): QuotekeeperError {
   return new QuotekeeperError("JOURNAL_FULL", `${dir} holds ${bytes(total)} of at most ${bytes(maxBytes)}`);
 }
 
-/** Segments that a message names of each kind. */
 const MOST_NAMED = 2;
 
 const WORDS: Partial<Record<Finding["problem"], string>> = {

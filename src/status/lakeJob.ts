@@ -116,7 +116,6 @@ function tell(log: Log, before: LakeState | null, now: LakeState): void {
     log.info({ through: now.through }, "the lake has all days through this one");
 }
 
-/** What stands in the data directory; null: no run has ended yet. */
 export async function readLakeState(dataDir: string): Promise<LakeState | null> {
   return readJson(join(dataDir, FILE), stateSchema);
 }

@@ -15,7 +15,6 @@ import { thousands, someNames } from "../ground/figures.ts";
 /** Misses that somebody can do something about; the others heal by themselves, or are somebody's decision. */
 const MENDABLE = ["budget", "refused", "malformed", "unauthorized"];
 
-/** The slots of the last day, and what the service does not know. */
 export function ledgerLines({ due, missed, late, unknown, guesses }: LedgerStatus): Line[] {
   if (due === 0 && late.length === 0)
     return [{ subject: "slots", state: "idle", text: "none in the last day" }];
@@ -49,7 +48,6 @@ type LedgerStatus = {
   missed: MissCount[];
   /** Jobs whose slots have passed without an entry, and since when. */
   late: { job: string; since: Date }[];
-  /** Instruments that the service did not know when it was last asked. */
   unknown: string[];
   /** What stands behind their names, as `readGuesses` has it. */
   guesses?: ReadonlyMap<string, string>;

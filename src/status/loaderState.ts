@@ -14,7 +14,6 @@ import type { Lag } from "../journal/lag.ts";
 import { keepJson, readJson } from "../ground/plainFiles.ts";
 
 const stateSchema = z.strictObject({
-  /** The error with its code and its remedy. */
   message: z.string(),
   /** When loading first failed, and when it was last tried. */
   since: z.string().transform(dateOf),
@@ -39,7 +38,6 @@ const WRITE_EVERY_MS = 20_000;
 /** The loader of a collector that runs has tried again within this time, in ms. */
 const FRESH_MS = 2 * 60_000;
 
-/** Keeps the file of a data directory. */
 export function keepLoaderState(dataDir: string, clock: Clock): LoaderStateFile {
   const path = join(dataDir, FILE);
   let kept: { message: string; since: Instant; atMs: number } | null = null;

@@ -37,7 +37,6 @@ type LoginQuestion = {
   isElsewhere: (account: string) => boolean;
 };
 
-/** Whether another collector than this machine's own calls an account. */
 export function calledElsewhere(
   fleet: FleetRows | null,
   own: Pick<KnownLeases, "name"> | null,

@@ -6,7 +6,6 @@ import type { Line } from "./statusJson.ts";
 /** No right clock shows less: no version of this program is older. */
 const PROGRAM_BEGAN = new Date("2026-01-01T00:00:00Z");
 
-/** How often a clock that is wrong is looked at, in ms. */
 const LOOK_EVERY_MS = 1_000;
 
 /** Null: the clock may be right. */

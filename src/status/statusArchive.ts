@@ -55,14 +55,13 @@ export type Looked = {
   answersMs?: number;
   /** True for who only looks at an archive: that there are no job files here is no fault then. Default false. */
   viewer?: boolean;
-  /** What tells this boot of the machine from all others; null where the system does not say. */
   bootId?: string | null;
   /** Whether this very process collects, and its collector has yet to begin. Default false. */
   isStarting?: boolean;
 };
 
 /** No accounts where something is wrong with their file. */
-export type Jobs = { jobs: Job[]; calendar: CalendarOverride[]; accounts: Account[]; line: Line };
+export type Jobs = { jobs: Job[]; calendar: CalendarOverride[]; accounts: readonly Account[]; line: Line };
 
 /** How long all questions together may take, in ms: `status` answers within 5 s. */
 const ANSWERS_MS = 3_000;

@@ -121,7 +121,6 @@ function journalOf(
   );
 }
 
-/** What the database says, as data. */
 function factsOf(
   { market, health, ledger, accounts, answers, quotes, version, tier }: DatabaseFacts,
   collector: StatusReport["collector"],

@@ -12,7 +12,6 @@ import { answerOf, serviceNamed } from "../services/registry.ts";
 import type { DatabaseFacts } from "./statusArchive.ts";
 import type { AccountStatus } from "./statusJson.ts";
 
-/** Answers are counted for so long back, in ms. */
 const COUNTED_MS = 3_600_000;
 
 /** What waits for less is just being loaded, in ms. */

@@ -2,7 +2,7 @@
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { Shares } from "../../src/accounts/shares.ts";
-import { Collector } from "../../src/collect/collector.ts";
+import { Collector } from "../../src/collector/collector.ts";
 import { type EpochTerms } from "../../src/accounts/lease/agreement.ts";
 import { type StoredIn } from "../../src/collect/dueShares.ts";
 import { type LedgerNote, mergeEntries, sharesIn, type SlotEntry } from "../../src/journal/ledger.ts";

@@ -1,6 +1,6 @@
 /** One-off jobs beside the jobs of the files: when their calls leave, what the ledger says, and what they leave to the others. */
 import { describe, expect, test } from "@jest/globals";
-import type { OncePoll } from "../../src/collect/collector.ts";
+import type { OnceCalls } from "../../src/collect/once/onceCalls.ts";
 import { EarlierRuns } from "../../src/collect/earlierRuns.ts";
 import { instantFromDate } from "../../src/ground/clock.ts";
 import { createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
@@ -29,14 +29,14 @@ function askOnce(
     priority = -1000,
     single = false,
     ...asked
-  }: Partial<Pick<OncePoll, "symbols" | "options">> & {
+  }: Partial<Pick<Parameters<OnceCalls["poll"]>[0], "symbols" | "options">> & {
     priority?: number;
     single?: boolean;
   },
 ): { job: string; slotAt: string } {
   const slotAt = instantFromDate(new Date(clock.now().getTime() - 1));
   const job = { name: "once:test", delayed: false, priority, watchlist: null };
-  collector.pollOnce(
+  collector.once.poll(
     { job, slotAt, symbols: [], options: [], chains: [], known: new Set(), ...asked },
     { single, accounts: ["default"], ownerOf: () => "default" },
   );
@@ -74,7 +74,7 @@ test("its slot stands under its own name, without an end, and its answers are st
   expect(opened).toMatchObject({ ...slot, endsAt: null, due: ["IBM", "NOSUCH"] });
   expect(entriesOf(world.notes, slot.job)).toMatchObject([{ ...slot, due: ["IBM", "NOSUCH"], misses: [] }]);
   expect(entriesOf(world.notes, "some")).toMatchObject([{ due: ["IBM"], misses: [] }]);
-  expect(world.collector.isOpen(slot)).toBe(false);
+  expect(world.collector.once.isOpen(slot)).toBe(false);
 });
 
 test("what the service does not know is missed at its slot alone, and a later answer to others changes nothing of it", async () => {
@@ -120,7 +120,7 @@ test("a service that fails six times in a row is asked nothing more of it", asyn
   const slot = askOnce(world, { symbols: [], options: contractsOf(40) });
   await world.pass(900_000);
 
-  expect(world.collector.isOpen(slot)).toBe(false);
+  expect(world.collector.once.isOpen(slot)).toBe(false);
   expect(ofOnce(world).length).toBeLessThan(40);
   expect(entriesOf(world.notes, slot.job)[0]?.misses).toHaveLength(40);
 });
@@ -131,7 +131,7 @@ test("what was taken back is asked no more, and what is left of it was missed", 
   await world.pass(5_000);
   const before = ofOnce(world).length;
 
-  world.collector.withdrawOnce(slot);
+  world.collector.once.withdraw(slot);
   await world.pass(300_000);
 
   expect(before).toBeGreaterThan(0);
@@ -151,11 +151,11 @@ test.each([
     await world.pass(61_000);
 
     const slot = askOnce(world, { symbols: symbols(3_000) });
-    const first = world.collector.roomForOnce(slot);
-    world.collector.withdrawOnce(slot);
+    const first = world.collector.once.room(slot);
+    world.collector.once.withdraw(slot);
 
     expect(first).toMatchObject({ ...room, calls: expect.any(Number) });
-    expect(world.collector.roomForOnce(slot)).toBeNull();
+    expect(world.collector.once.room(slot)).toBeNull();
   },
 );
 
@@ -189,7 +189,7 @@ test.each([
         missed: entriesOf(world.notes, "busy").flatMap(({ misses }) => misses),
         once: ofOnce(world).flatMap(({ names }) => names),
         most: mostInWindow(world.calls, 60_000),
-        isOver: slot === null || !world.collector.isOpen(slot),
+        isOver: slot === null || !world.collector.once.isOpen(slot),
       };
       await world.end(0);
       return found;

@@ -5,7 +5,7 @@
 import { afterEach, jest } from "@jest/globals";
 import { type Clock, createObserver, type Instant, instantFromDate } from "../../src/ground/clock.ts";
 import type { CallLog } from "../../src/collect/callLog.ts";
-import { Collector, type CollectorOptions } from "../../src/collect/collector.ts";
+import { Collector, type CollectorOptions } from "../../src/collector/collector.ts";
 import { type CalledAccount } from "../../src/collect/accountDispatchers.ts";
 import { namesOf } from "../../src/collect/asks.ts";
 import type { PlannedCall } from "../../src/collect/callPlan.ts";

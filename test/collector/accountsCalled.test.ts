@@ -1,14 +1,15 @@
 /** The accounts that a collector calls: they come and go with their leases, and with the files. */
 import { afterEach, expect, jest, test } from "@jest/globals";
-import type { Account } from "../../src/accounts/account.ts";
+import type { Account, Accounts } from "../../src/accounts/account.ts";
+import { Shares } from "../../src/accounts/shares.ts";
 import { keepAccounts, wantAccount } from "../../src/archive/ledger/accountRows.ts";
 import { systemClock } from "../../src/ground/clock.ts";
 import { loadConfig } from "../../src/config/loadEnvironment.ts";
 import { createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
-import { accountSharer, AccountsCalled } from "../../src/collector/accountsCalled.ts";
+import { accountSharer, AccountsCalled, calledAccount } from "../../src/collector/accountsCalled.ts";
 import type { Acquisition } from "../../src/accounts/lease/caller.ts";
 import { followOperator } from "../../src/collector/operatorsWord.ts";
-import { calledAccount, openCollector } from "../../src/collector/pipeline.ts";
+import { Collector } from "../../src/collector/collector.ts";
 import { type AccountStations, openStations } from "../../src/collector/stations.ts";
 import { credentialsOf } from "../support/accounts.ts";
 import { rowsOfQuery } from "../support/archive.ts";
@@ -51,7 +52,7 @@ async function collecting(names: readonly string[], called = names) {
     return opened.at(-1) as AccountStations;
   };
   const accounts = new AccountsCalled({
-    ...{ stations: { open }, accounts: names.map((name) => account(name)) },
+    ...{ stations: { open }, accounts: names.map((name) => account(name)) as unknown as Accounts },
     called: (open) => calledAccount(open, { clock, stations, loader, lease, metered: (send) => send }),
   });
   closers.push(() => accounts.close());
@@ -62,10 +63,12 @@ async function collecting(names: readonly string[], called = names) {
     warn: () => undefined,
     error: () => undefined,
   };
-  const collector = openCollector({
-    batch: accounts.service.batch,
+  const { batch } = accounts.service;
+  const isCalled = (name: string) => accounts.isCalled(name);
+  const collector = new Collector({
+    batch,
     ...{ accounts: first, jobs: [], run: "run", earlier: null, clock, log, onNote: () => undefined },
-    ...{ sharing: accounts.sharing.map(accountSharer), isCalled: (name: string) => accounts.isCalled(name) },
+    shares: new Shares(accounts.sharing.map(accountSharer), isCalled, batch.first),
     ...{ calendar: createCalendar(), exchange: createCalendar() },
   });
   const calledNow = (): string[] => collector.status().accounts.map(({ name }) => name);

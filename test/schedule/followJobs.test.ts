@@ -40,7 +40,7 @@ async function follow(variables: Record<string, string> = {}): Promise<void> {
   const settings = loadConfig(variables, tempDir());
   const say = (_fields: object, message: string) => void said.push(message);
   stop = followJobs(dir, {
-    first: await readJobs(dir, settings),
+    first: (await readJobs(dir, settings)) as unknown as JobSet,
     settings,
     onJobs: async (jobs) => {
       if (held) throw new Error("another collector has the account");

@@ -2,13 +2,8 @@ import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { basename, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "@jest/globals";
-import {
-  type JobsReport,
-  passedByWords,
-  readJobs,
-  readSymbols,
-  requireJobs,
-} from "../../src/schedule/readJobs.ts";
+import { type JobsReport, passedByWords, readJobs, requireJobs } from "../../src/schedule/readJobs.ts";
+import { readSymbols } from "../../src/schedule/symbolList.ts";
 import { loadConfig } from "../../src/config/loadEnvironment.ts";
 import { describeProblem } from "../../src/config/yamlFile.ts";
 import { accountVariables, accountYaml } from "../support/accounts.ts";
@@ -77,23 +72,6 @@ chains:
   ]);
 });
 
-test("a job file needs a name, a schedule and something to poll; the rest has defaults", async () => {
-  const { jobs } = await read({ "a.yaml": `${HEAD}watchlist: DEFAULT\n` });
-
-  expect(jobs).toMatchObject([
-    {
-      timezone: "America/New_York",
-      session: "regular",
-      delayed: false,
-      priority: 0,
-      symbols: [],
-      watchlist: "DEFAULT",
-      options: [],
-      chains: [],
-    },
-  ]);
-});
-
 test("files that an operating system puts among the job files are passed over", async () => {
   const { jobs, problems } = await read({
     "a.yaml": `${HEAD}symbols: [IBM]\n`,
@@ -147,52 +125,47 @@ test("symbols in typographic quotes are no symbols", async () => {
   expect(problems.map(({ message }) => message).join()).toContain("“AAPL”");
 });
 
-test("a job file's symbols are text in capitals, whatever they look like, each once and in order", async () => {
-  const { jobs } = await read({
-    "a.yaml": `${HEAD}symbols: [NaN, true, 1E5, 007, null, ~, .inf, 0x1F, 1_000, no, 2026-01-01, "007", brk.b, TRUE]\n`,
-  });
-
-  expect(jobs[0]?.symbols).toEqual("NAN,TRUE,1E5,007,NULL,~,.INF,0X1F,1_000,NO,2026-01-01,BRK.B".split(","));
-});
-
-test("an underlying is read in capitals as well, and the id of a watchlist as it is written", async () => {
-  const { jobs } = await read({
-    "a.yaml": `${HEAD}watchlist: my_watchlist
+test.each([
+  [
+    "a job file needs a name, a schedule and something to poll; the rest has defaults",
+    `${HEAD}watchlist: DEFAULT\n`,
+    {
+      ...{ timezone: "America/New_York", session: "regular", delayed: false, priority: 0 },
+      ...{ symbols: [], watchlist: "DEFAULT", options: [], chains: [] },
+    },
+  ],
+  [
+    "a job file's symbols are text in capitals, whatever they look like, each once and in order",
+    `${HEAD}symbols: [NaN, true, 1E5, 007, null, ~, .inf, 0x1F, 1_000, no, 2026-01-01, "007", brk.b, TRUE]\n`,
+    { symbols: "NAN,TRUE,1E5,007,NULL,~,.INF,0X1F,1_000,NO,2026-01-01,BRK.B".split(",") },
+  ],
+  [
+    "an underlying is read in capitals as well, and the id of a watchlist as it is written",
+    `${HEAD}watchlist: my_watchlist
 options: [{ underlying: brk.b, expiration: 2026-12-18, type: PUT, strike: 400 }]
 chains: [{ underlying: aapl, expirations: [2026-12-18], strikes: [150] }]
 `,
-  });
-
-  expect(jobs).toMatchObject([
-    {
-      watchlist: "my_watchlist",
-      options: [{ underlying: "BRK.B" }],
-      chains: [{ underlying: "AAPL" }],
-    },
-  ]);
-});
-
-test("a job's name, its watchlist and an underlying are text, whatever they look like", async () => {
-  const { jobs } = await read({
-    "a.yaml": `name: 007
+    { watchlist: "my_watchlist", options: [{ underlying: "BRK.B" }], chains: [{ underlying: "AAPL" }] },
+  ],
+  [
+    "a job's name, its watchlist and an underlying are text, whatever they look like",
+    `name: 007
 schedule: "* * * * *"
 watchlist: 18516
 options: [{ underlying: true, expiration: 2026-12-18, type: PUT, strike: 0152.50 }]
 `,
-  });
-
-  expect(jobs).toMatchObject([
     { name: "007", watchlist: "18516", options: [{ underlying: "TRUE", strike: "152.5" }] },
-  ]);
-});
-
-test("a job file may come from Windows, with a byte order mark and carriage returns", async () => {
-  const { jobs, problems } = await read({
-    "a.yml": `\uFEFF${HEAD}symbols:\n  - AAPL\n  - MSFT\n`.replaceAll("\n", "\r\n"),
-  });
+  ],
+  [
+    "a job file may come from Windows, with a byte order mark and carriage returns",
+    `\uFEFF${HEAD}symbols:\n  - AAPL\n  - MSFT\n`.replaceAll("\n", "\r\n"),
+    { symbols: ["AAPL", "MSFT"] },
+  ],
+])("%s", async (_fact, text, job) => {
+  const { jobs, problems } = await read({ "a.yaml": text });
 
   expect(problems).toEqual([]);
-  expect(jobs[0]?.symbols).toEqual(["AAPL", "MSFT"]);
+  expect(jobs).toMatchObject([job]);
 });
 
 test("the job files that the checkout ships are right", async () => {

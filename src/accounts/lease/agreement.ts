@@ -9,7 +9,6 @@ import type { FilesReport } from "./filesDigest.ts";
 import { epochFromMs, ROUND_EVERY_MS } from "./leaseRules.ts";
 import type { Epoch, Knows, Look, SeenCollector } from "./leaseStore.ts";
 
-/** What holds for the slots of an epoch. */
 export type EpochTerms = {
   number: number;
   accounts: readonly string[];
@@ -87,7 +86,6 @@ function textOf({ jobsDigest, accounts, prices }: Omit<Epoch, "number" | "fromMs
   return JSON.stringify([jobsDigest, [...accounts].sort(), ordered]);
 }
 
-/** The files that this collector goes by. */
 export class FilesInForce {
   newest: FilesReport;
   #inForce: FilesReport;
@@ -98,7 +96,6 @@ export class FilesInForce {
     this.#inForce = files;
   }
 
-  /** The accounts that the files in force name, by name. */
   get accounts(): string[] {
     return this.#inForce.accounts.map(({ name }) => name).sort();
   }

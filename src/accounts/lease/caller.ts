@@ -6,7 +6,6 @@ export type Acquisition = { granted: Grant | null; listens: boolean };
 
 export type Caller = {
   startCalling: (account: string, how: Acquisition) => Promise<void>;
-  /** Resolves when nothing of the account is under way. */
   stopCalling: (account: string) => Promise<void>;
   /** What the next holder must know of an account's budget: plain JSON. */
   handOver: (account: string) => unknown;
@@ -17,6 +16,5 @@ export type Caller = {
   /** Whether a person has logged in to an account on this machine; null: its service wants none. */
   isLoggedIn?: (account: string) => boolean | null;
   journalLag: () => number | null;
-  /** The number that no other collector has. */
   useNumber: (number: number) => void;
 };

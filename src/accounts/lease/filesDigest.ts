@@ -4,7 +4,6 @@ import { type Account, accountKey } from "../account.ts";
 import type { FilesDigest } from "./leaseStore.ts";
 import { DEFAULT_SERVICE } from "../../journal/record.ts";
 
-/** It, and the accounts that share the jobs. */
 export type FilesReport = { digest: string; files: FilesDigest; accounts: readonly { name: string }[] };
 
 /** The digests of all that has to be alike. Where the files stand does not matter, and of secrets nothing can be told. */
@@ -29,7 +28,6 @@ export function filesSaid({
   return { digest: digestOf(files), files, accounts: accounts.map(({ name }) => ({ name })) };
 }
 
-/** The files that differ, in words. */
 export function whatDiffers(mine: FilesDigest, theirs: FilesDigest): string {
   const parts = [
     ...differing("the job", mine.jobs, theirs.jobs),

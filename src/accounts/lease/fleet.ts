@@ -38,7 +38,6 @@ import type { LeaseStore, Self } from "./leaseStore.ts";
 import { succeedsWithin } from "./leaseQuestions.ts";
 import { Rounds } from "./rounds.ts";
 
-/** What a collector joins with. */
 type FleetOptions = {
   store: LeaseStore;
   clock: Clock;
@@ -53,7 +52,6 @@ type FleetOptions = {
   files: FilesReport;
   address: string;
   log: Log;
-  /** Closes the way to the store. */
   close: () => Promise<void>;
 };
 
@@ -181,7 +179,6 @@ export class Fleet {
     this.#options.log.info({}, "the files before stay in force until all collectors have the new ones");
   }
 
-  /** Whether the last round failed, and another collector may have acquired what is held. */
   get isUnsure(): boolean {
     return this.#rounds.isUnsure;
   }
@@ -190,7 +187,6 @@ export class Fleet {
     return this.#leases.names;
   }
 
-  /** What the dashboard shows of the fleet. */
   get state(): FleetReport["state"] {
     return this.#report.state;
   }

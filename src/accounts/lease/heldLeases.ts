@@ -20,7 +20,6 @@ import {
 } from "./leaseView.ts";
 import { answered, succeedsWithin } from "./leaseQuestions.ts";
 
-/** What the leases are held with. */
 type HeldLeasesOptions = {
   store: LeaseStore;
   clock: Clock;
@@ -35,7 +34,6 @@ type HeldLeasesOptions = {
   log: Log;
   address: string;
   onLost: (error: QuotekeeperError) => void;
-  /** The database was set back to an earlier time. */
   onRestored: () => void;
 };
 
@@ -76,7 +74,6 @@ export class HeldLeases {
     return { monotonicMs: clock.monotonicMs(), wallMs: clock.now().getTime() };
   }
 
-  /** Accounts by name. */
   get names(): string[] {
     return [...this.#held.keys()].sort();
   }
@@ -119,7 +116,6 @@ export class HeldLeases {
         void this.#startCalling(account, how);
   }
 
-  /** Acquires nothing more. */
   end(): void {
     this.#ending = true;
   }
@@ -129,7 +125,6 @@ export class HeldLeases {
     if (this.claiming) await atMost(CLAIM_GRACE_MS, this.claiming, this.#given.clock);
   }
 
-  /** The free accounts that may be claimed now. */
   claimable(): string[] {
     const { watch, own, clock } = this.#given;
     const wanted = this.#given.wanted();

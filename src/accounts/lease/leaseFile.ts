@@ -12,7 +12,6 @@ const known = z.object({
   number: z.int().min(0).max(255).nullable(),
   name: z.string().nullable(),
   held: z.array(z.string()),
-  /** Whether there are other collectors. */
   others: z.boolean(),
   /** What all collectors go by, as it was last: see the table of that name. */
   epochs: z

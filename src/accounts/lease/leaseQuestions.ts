@@ -1,5 +1,6 @@
 /** How long an answer of the database is waited for. Questions never wait for one another: an answer counts whenever it comes. */
 import { atMost, type Clock } from "../../ground/clock.ts";
+import { QuotekeeperError } from "../../ground/errors.ts";
 import { TRUSTED_MS } from "./leaseRules.ts";
 
 /**
@@ -15,7 +16,7 @@ const READS_MS = 100;
 export async function answered<T>(asked: Promise<T>, { sleep }: Pick<Clock, "sleep">): Promise<T> {
   const given = new AbortController();
   const never = sleep(TRUSTED_MS, given.signal).then(() => {
-    throw new Error("the database does not answer");
+    throw new QuotekeeperError("DATABASE_UNREACHABLE", "the database does not answer");
   });
   never.catch(() => undefined);
   return Promise.race([asked, never]).finally(() => given.abort());

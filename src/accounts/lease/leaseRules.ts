@@ -50,7 +50,6 @@ export class BeatWatch {
 /** How far a clock is ahead of the database's, in ms: not less than `leastMs` and not more than `mostMs`. */
 type OffsetBounds = { leastMs: number; mostMs: number };
 
-/** Rounds whose bounds are remembered. */
 const BOUNDS_REMEMBERED = 10;
 
 /** What the last rounds say of a clock. The database read its own clock at an instant between question and answer. */

@@ -11,7 +11,6 @@ export type FilesDigest = {
 export type ChainFacts = {
   date: string;
   of: Readonly<Record<string, string>>;
-  /** Absent: none. */
   listed?: Readonly<Record<string, readonly string[]>>;
 };
 

@@ -17,11 +17,8 @@ export type Own = Pick<Self, "id" | "run"> & { number: number | null; dead: read
 type View = {
   /** Null: the database has not answered yet. */
   look: Look | null;
-  /** When the look was asked for, on the monotonic clock, in ms. */
   lookedAtMs: number;
-  /** The collectors that go on reporting, this one among them. */
   alive: readonly SeenCollector[];
-  /** For how long each account's lease was watched without a renewal, in ms. */
   stillMs: ReadonlyMap<string, number>;
 };
 
@@ -81,7 +78,6 @@ export function peersOf({ alive }: View, { id }: Pick<Own, "id">): SeenCollector
   return alive.filter((collector) => collector.id !== id);
 }
 
-/** Whether another collector was seen within a day. */
 export function remembersOthers({ collectors }: Look, { id }: Own): boolean {
   return collectors.some((one) => one.id !== id && one.seenAgoMs < REMEMBERED_MS);
 }
@@ -97,10 +93,8 @@ export function hasNoPeer({ look, lookedAtMs }: View, { id }: Own, joinedAtMs: n
   );
 }
 
-/** Whether somebody has logged in to an account on this machine; null: its service wants none. */
 type LoggedIn = (account: string) => boolean | null;
 
-/** Whether somebody has logged in to an account on the machine of another collector that reports. */
 function isLoggedInElsewhere(view: View, account: string, own: Pick<Own, "id">): boolean {
   return peersOf(view, own).some(({ knows }) => knows.loggedIn?.includes(account));
 }
@@ -121,13 +115,11 @@ export function expiredLease(view: View, account: string): SeenLease | null {
   return lease?.expired && (view.stillMs.get(account) ?? 0) >= LEASE_MS ? lease : null;
 }
 
-/** How many accounts each collector that is alive is due. */
 function dueOf(view: View, own: Own, accounts: number): Map<string, number> {
   const self = { id: own.id, number: own.number ?? 0 };
   return quotas([self, ...peersOf(view, own)], accounts);
 }
 
-/** The accounts that this collector does not hold and no peer holds. */
 export function freeAccounts(
   view: View,
   own: Own,
@@ -212,7 +204,6 @@ export function callerOf(view: View, account: string, own: Own): string | null {
   return view.look?.collectors.find(({ id }) => id === lease.holder)?.name ?? "";
 }
 
-/** The other collectors that run, and how many of all have stopped or are gone. */
 export function countedCollectors({ look }: View, { id }: Own) {
   const others = (look?.collectors ?? []).filter((one) => one.id !== id);
   const isGone = ({ seenAgoMs }: SeenCollector): boolean => seenAgoMs > GONE_AFTER_MS;

@@ -29,7 +29,6 @@ type RoundOptions = {
   known: KnownLeases;
   files: () => FilesReport;
   leases: () => HeldLeases;
-  /** Null: nothing is called yet. */
   caller: () => Caller | null;
   address: string;
   log: Log;
@@ -47,10 +46,8 @@ export class Rounds {
   known: KnownLeases;
   epochs: readonly Epoch[];
   joined = false;
-  /** When the database answered that this collector has joined, on the monotonic clock, in ms. */
   joinedAtMs = Infinity;
   failed = false;
-  /** COLLECTOR_DIFFERS, once that is known. */
   differs: QuotekeeperError | null = null;
   /** What is under way, each once. */
   #rounding: Promise<void> | null = null;
@@ -92,7 +89,6 @@ export class Rounds {
     };
   }
 
-  /** How far this machine's clock is ahead of the database's, in ms. */
   get clockOffsetMs(): number {
     return this.#clockOffset.ms;
   }
@@ -226,7 +222,6 @@ export class Rounds {
     if (epoch) await answered(store.propose(after, epoch, this.known.name ?? self.id), clock);
   }
 
-  /** See `Fleet.confirm`. */
   async confirm(account: string, signal: AbortSignal): Promise<() => boolean> {
     const { clock, ended } = this.#given;
     const leases = this.#given.leases();

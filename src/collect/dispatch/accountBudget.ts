@@ -2,16 +2,14 @@
 import type { Clock } from "../../ground/clock.ts";
 import type { MissReason } from "../../journal/ledger.ts";
 import { type BudgetState, budgetState } from "../governor/budgetState.ts";
-import {
-  admission,
-  type CallHistory,
-  type ClosedBy,
-  createGovernor,
-  type GovernorConfig,
-  type GovernorEvent,
-  type GovernorState,
-  step,
-} from "../governor/governor.ts";
+import { admission, createGovernor, step } from "../governor/governor.ts";
+import type {
+  CallHistory,
+  ClosedBy,
+  GovernorConfig,
+  GovernorEvent,
+  GovernorState,
+} from "../governor/state.ts";
 import { handOver, type HandedOver, inherit, type Inheritance } from "../governor/handover.ts";
 import { isHeldForOthers } from "../governor/unsure.ts";
 
@@ -67,7 +65,6 @@ export class AccountBudget {
     this.notify({ type: "unsure", on, mayCall: this.#options.whenUnsure !== "stop" });
   }
 
-  /** What the account's next caller needs to know. */
   handOver(): HandedOver {
     return handOver(step(this.#governor, { type: "tick" }, this.#options.clock.monotonicMs()));
   }
@@ -84,7 +81,6 @@ export class AccountBudget {
     return sentAtMs;
   }
 
-  /** A call that was counted has not been made. */
   uncountCall(sentAtMs: number): void {
     this.notify({ type: "withdrawn", sentAtMs });
     this.#sentAtMs = this.#sentAtMs.filter((at) => at !== sentAtMs);
@@ -110,7 +106,6 @@ export class AccountBudget {
     return HELD[this.isClosed ? this.#governor.closedBy : "refusal"];
   }
 
-  /** Calls of the last window. */
   get callsUsed(): number {
     const sinceMs = this.#options.clock.monotonicMs() - this.#options.governor.windowMs;
     this.#sentAtMs = this.#sentAtMs.filter((at) => at > sinceMs);

@@ -7,13 +7,12 @@ import type { DatedAnswer } from "../../services/clockSkew.ts";
 import { readRetryAfter } from "../../quotes/rateLimit.ts";
 import type { Service } from "../../services/service.ts";
 import { isOnce, type PlannedCall, symbolCount } from "../callPlan.ts";
-import type { CallEnd } from "../governor/governor.ts";
+import type { CallEnd } from "../governor/state.ts";
 import type { Ticket } from "./waitingCalls.ts";
 
 /** An answer that has just arrived: its last byte is there, and nothing is on the disk yet. */
 export type ArrivedAnswer = { headers: Readonly<Record<string, string>>; answer: Pick<Answer, "outcome"> };
 
-/** How a service's answers are read where the limit is concerned. */
 export type LimitReader = Pick<Service, "rateLimit">;
 
 /**
@@ -44,7 +43,6 @@ export function answeredEnd(
   }
 }
 
-/** The end of a call to which no answer came: `error` says why. */
 export function unansweredEnd(error: unknown, sentAtMs: number): CallEnd {
   const closed = error instanceof QuotekeeperError && error.code === "SERVICE_CUT_SHORT";
   return { type: "failed", sentAtMs, how: closed ? "closed" : "other" };
@@ -54,7 +52,6 @@ export function unansweredEnd(error: unknown, sentAtMs: number): CallEnd {
 export type Result =
   { kind: "answered"; answer: Answer; askedMs: number } | { kind: "missed"; reason: MissReason };
 
-/** An answer that is kept. */
 export type KeptAnswer = { record: DatedAnswer; answer: Answer };
 
 /**
@@ -78,7 +75,6 @@ const RETRY_WAIT_MS = 1_000;
 type Circumstances = {
   /** Whether the budget is closed: then a failure may be the limit in disguise, and uses up no attempt. */
   isClosed: boolean;
-  /** Whether the account has a session. Default: it wants none. */
   hasSession?: () => boolean;
   clock: Pick<Clock, "now" | "random">;
 };

@@ -1,23 +1,46 @@
 /**
- * Whether the service accepts an account's credentials. A refusal may also come from a clock that is off: then the call is made
+ * Whether an account has a session, and whether the service accepts its credentials. A refusal may also come from a clock that is off: then the call is made
  * once more. Once the credentials are refused, one call a slot asks whether they still are, later one a minute. Pure.
  */
 import { PROBED_EVERY_MS, REFUSED_FOR_MS } from "../../accounts/shares.ts";
 import type { Instant } from "../../ground/clock.ts";
+import type { Log } from "../../ground/log.ts";
 import type { Answer } from "../../quotes/answer.ts";
 import { type DatedAnswer, mayBeRefusedForTheClock } from "../../services/clockSkew.ts";
 
+export type CredentialsOptions = {
+  /** Whether the account has a session, where its service wants a login. Default: it wants none. */
+  hasSession?: () => boolean;
+  log: Log;
+};
+
 export class Credentials {
+  readonly #options: CredentialsOptions;
+  #hadSession = true;
   /** Whether the wall clock was set, and no second attempt has shown since whether calls are signed by the right time. */
   #clockInDoubt = false;
   /** Since when the service refuses them, and the last call that asked; null: it does not. Times on the monotonic clock. */
   #refused: { sinceMs: number; triedMs: number; slotAt: Instant | null } | null = null;
 
+  constructor(options: CredentialsOptions) {
+    this.#options = options;
+  }
+
+  /** Whether there is a session. Logs once that there is none any more, and once that there is one again. */
+  lookAtSession(): boolean {
+    const { hasSession, log } = this.#options;
+    const has = hasSession?.() ?? true;
+    if (has && !this.#hadSession) log.info({}, "there is a login again: calls go on");
+    if (!has && this.#hadSession)
+      log.error({}, "nobody has logged in: no call leaves until `quotekeeper login`");
+    this.#hadSession = has;
+    return has;
+  }
+
   get areRefused(): boolean {
     return this.#refused !== null;
   }
 
-  /** The wall clock was set: a refusal may come from that. */
   clockSet(): void {
     this.#clockInDoubt = true;
   }

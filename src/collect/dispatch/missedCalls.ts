@@ -32,7 +32,6 @@ export class MissedCalls {
     this.#unsettled.push([planned, reason]);
   }
 
-  /** Settles all, in steps; also those that are added meanwhile. */
   *settle(): Iterable<void> {
     while (this.size > 0) {
       for (const [planned, reason] of this.#unsettled.splice(0, MISSED_AT_ONCE))

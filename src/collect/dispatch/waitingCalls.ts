@@ -1,5 +1,6 @@
 /** The calls that wait for their turn, the most urgent first, and what each is missed for when its slot ends. Pure. */
 import type { Queue, QueueAddOptions } from "p-queue";
+import { QuotekeeperError } from "../../ground/errors.ts";
 import type { MissReason } from "../../journal/ledger.ts";
 import type { Want } from "../asks.ts";
 import { type PlannedCall, split } from "../callPlan.ts";
@@ -20,7 +21,6 @@ type MissedCall = [planned: PlannedCall, reason: MissReason];
 type Run = () => Promise<unknown>;
 type WaitingCall = { run: Run; ticket: Ticket };
 
-/** Options of p-queue's `add`. */
 export type TicketOptions = QueueAddOptions & { ticket: Ticket };
 
 /**
@@ -65,12 +65,10 @@ export class WaitingCalls implements Queue<Run, TicketOptions> {
     return this.#waiting.map(({ run }) => run);
   }
 
-  /** What waits keeps its urgency. */
   setPriority(id: string): never {
-    throw new RangeError(`call ${id} is planned again instead`);
+    throw new QuotekeeperError("UNEXPECTED", `call ${id} is planned again instead`);
   }
 
-  /** @returns those that were removed, in their order */
   removeWhere(isGone: (ticket: Ticket) => boolean): Ticket[] {
     const gone: Ticket[] = [];
     const kept: WaitingCall[] = [];

@@ -56,18 +56,6 @@ import { afterQuiet, afterRunOfFailures, withSigns } from "./untold.ts";
 import { afterRun, afterScattered, isUnwell, withOwnFailure } from "./unwell.ts";
 import { NO_RATE_LIMIT, type RateLimit } from "../../quotes/rateLimit.ts";
 
-export type {
-  Admission,
-  CallEnd,
-  CallHistory,
-  ClosedBy,
-  EarlierCall,
-  FailureKind,
-  GovernorConfig,
-  GovernorEvent,
-  GovernorState,
-} from "./state.ts";
-
 /** Assumed: a `Retry-After` of more than 15 min is not meant seriously: after 15 min one call is made to find out. */
 const LONGEST_RETRY_AFTER_MS = 900_000;
 

@@ -4,7 +4,8 @@
  * sent.
  */
 import { z } from "zod";
-import { admission, createGovernor, step, type CallHistory, type GovernorConfig } from "./governor.ts";
+import { admission, createGovernor, step } from "./governor.ts";
+import type { CallHistory, GovernorConfig } from "./state.ts";
 import type { FinishedCall, GovernorState, SecondClientSample } from "./state.ts";
 import { KNOCK_COUNT, WARY_WINDOWS } from "./unsure.ts";
 

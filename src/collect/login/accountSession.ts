@@ -19,7 +19,6 @@ import { replaceFile } from "../../ground/ownerFile.ts";
 import { IV_LENGTH, SALT_LENGTH, seal, sealingKey, unseal } from "./sealing.ts";
 import { callInTime, type callLogin, isRefused } from "./loginCalls.ts";
 
-/** An account of a service with a login. */
 export type LoginAccount = { account: Account; login: Login; baseUrl: string; credentials: Credentials };
 
 /** The account with what its login takes; null: it wants none. */
@@ -33,7 +32,6 @@ const sessionFile = z.strictObject({
   version: z.literal(1),
   /** Whose it is: see `accountKey`. */
   key: z.string(),
-  /** ISO 8601, UTC. */
   startedAt: z.iso.datetime(),
   endsAt: z.iso.datetime(),
   /** When the service has said that it is over; null: it has not. */
@@ -112,9 +110,7 @@ const WOKEN_AFTER = 5 / 6;
 type SessionOptions = {
   dataDir: string;
   clock: Clock;
-  /** Told when a session was woken. */
   onRenewed?: (() => void) | undefined;
-  /** Makes the calls of a login. Default: over HTTP. */
   call?: typeof callLogin;
 };
 

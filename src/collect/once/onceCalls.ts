@@ -1,15 +1,24 @@
 /**
- * The calls of one-off jobs. Each waits here until the schedule leaves room for it, and then in its account's queue, by its
- * priority: what the jobs of its priority and above need in their busiest window stays free.
+ * One-off jobs: their slots, which have no end, and their calls. Each call waits here until the schedule leaves room for it, and then
+ * in its account's queue, by its priority: what the jobs of its priority and above need in their busiest window stays free.
  *
  * A call is waiting -> entered -> over. A few are entered at a time, so that the rest hangs on what is known by then.
  */
-import type { Clock } from "../../ground/clock.ts";
-import { halved, type PlannedCall, symbolCount } from "../callPlan.ts";
-import type { Dispatcher } from "../dispatcher.ts";
+import type { Clock, Instant } from "../../ground/clock.ts";
+import type { Chain, OptionAsk } from "../../market/optionChain.ts";
+import type { QuoteCall } from "../../quotes/call.ts";
+import type { ReadDocument } from "../../quotes/document.ts";
+import type { Batch } from "../../services/service.ts";
+import type { AccountDispatchers, AccountQueue } from "../accountDispatchers.ts";
+import { type DueJob, dueNames, type Once } from "../asks.ts";
+import { halved, type PlannedCall, planOnce, symbolCount, withoutNames } from "../callPlan.ts";
+import type { ChainBook } from "../chainBook.ts";
 import type { Result } from "../dispatch/callEnds.ts";
+import type { DueShares } from "../dueShares.ts";
 import { GUARD_MS } from "../governor/ownCalls.ts";
+import type { Outcomes } from "../outcomes.ts";
 import type { Slot } from "../slotBook.ts";
+import { Reserved } from "./reserve.ts";
 
 /** Calls that an account has entered at once, at most. */
 const ENTERED_AT_ONCE = 6;
@@ -17,20 +26,23 @@ const ENTERED_AT_ONCE = 6;
 /** Assumed: after so many failures in a row without an answer, the service is at fault and not what is asked for. */
 const MOST_FAILURES = 6;
 
-/** How often it is looked whether there is room again, in ms. */
 const LOOK_AGAIN_MS = 1_000;
 
 type OnceCallsOptions = {
   clock: Clock;
-  /** The queue of an account, or null: of the only one; undefined: it is not called here. */
-  dispatcherOf: (
-    account: string | null,
-  ) => { name: string; windowMs: number; dispatcher: Dispatcher } | undefined;
-  /** Calls of a window that the jobs of at least this priority leave; Infinity: there are none. */
-  roomOf: (account: string, priority: number) => number;
-  /** How long a list may be now. */
-  batchSize: () => number;
-  onResult: (planned: PlannedCall, result: Result) => void;
+  due: DueShares;
+  chains: ChainBook;
+  dispatchers: AccountDispatchers;
+  outcomes: Outcomes;
+  batch: Batch;
+};
+
+/** What a one-off job polls, but what has an answer already. */
+type OncePoll = Pick<DueJob, "job" | "symbols"> & {
+  slotAt: Instant;
+  options: readonly OptionAsk[];
+  chains: readonly Chain[];
+  known: ReadonlySet<string>;
 };
 
 /** What an account has made of late: when each was over, by the monotonic clock; Infinity: it is not. */
@@ -40,11 +52,85 @@ export class OnceCalls {
   readonly #given: OnceCallsOptions;
   #waiting: PlannedCall[] = [];
   readonly #entered = new Map<string, CallEntries>();
+  readonly #reserved = new Reserved();
   #failures = 0;
   #looking: AbortController | null = null;
 
   constructor(given: OnceCallsOptions) {
     this.#given = given;
+  }
+
+  /**
+   * Polls a job at a slot that has no end: now, and once more when the same slot is asked for again with what is left of it.
+   * It is over when its slot is open no more.
+   */
+  poll({ job, slotAt, symbols, options, chains, known }: OncePoll, once: Once): void {
+    const { due, outcomes, batch, chains: book } = this.#given;
+    const { today, slots } = due;
+    outcomes.turnTo(today);
+    due.settleOwners();
+    const dueSlot = { job, slotAt, deadlineMs: Infinity, closes: false, once };
+    const { contracts: all, pending, broken, priceless, unlisted } = book.expand({ options, chains }, today);
+    const { contracts } = withoutNames({ job, symbols, contracts: all }, known);
+    const names = [...dueNames({ job, symbols, contracts }), ...pending, ...broken];
+    const slot = { job: job.name, slotAt };
+    slots.open({ ...slot, deadlineMs: Infinity, delayed: job.delayed, due: names, ownerOf: once.ownerOf });
+    slots.settle([slot], broken, "malformed");
+    book.await({ due: dueSlot, chains: [...chains] }, pending, today);
+    const asked = {
+      ...dueSlot,
+      symbols: [...new Set([...symbols, ...priceless])],
+      contracts: [...contracts, ...unlisted],
+    };
+    const { planOptions } = outcomes;
+    const batchSize = once.single ? batch.most : planOptions.batchSize;
+    for (const planned of planOnce(asked, once, { ...planOptions, batchSize })) this.add(planned);
+  }
+
+  /** Takes what an answer to an earlier call of a one-off job says of chains. @param at when it was asked for */
+  know(call: QuoteCall, document: ReadDocument, at: Date): void {
+    const { chains } = this.#given;
+    chains.recordAnswer(document);
+    const { expirations = [] } = document;
+    if (call.form === "expirations" && expirations.length > 0)
+      chains.list(call.underlying, expirations, chains.contractDate(at));
+  }
+
+  isOpen(slot: Slot): boolean {
+    return this.#given.due.slots.isOpen(slot);
+  }
+
+  isSuspect(name: string): boolean {
+    return this.#given.outcomes.askBackoff.isSuspect(name);
+  }
+
+  /** What the jobs leave, of `limit` calls a window, to the calls of a slot that wait for room; null: none waits for it. */
+  room(slot: Slot): { calls: number; spare: number; limit: number; windowMs: number } | null {
+    const waiting = this.#waiting.filter((planned) => isOf(planned, slot));
+    const queues = new Map(
+      waiting.flatMap(({ account }) => this.#queueOf(account) ?? []).map((queue) => [queue.name, queue]),
+    );
+    const rooms = Array.from(queues.values(), (queue) => {
+      const { limit, windowMs } = queue.dispatcher.governor;
+      return { spare: this.#roomOf(queue, waiting[0]?.priority ?? 0).spare, limit, windowMs };
+    });
+    const [{ windowMs } = { windowMs: 0 }] = rooms;
+    const spare = rooms.reduce((sum, room) => sum + room.spare, 0);
+    if (windowMs === 0 || spare === Infinity) return null;
+    const limit = rooms.reduce((sum, room) => sum + room.limit, 0);
+    return { calls: waiting.length, spare, limit, windowMs };
+  }
+
+  /** Asks for nothing more of a slot: what is left of it is missed. A call under way ends as it does. */
+  withdraw(slot: Slot): void {
+    const isGone = (planned: PlannedCall): boolean => isOf(planned, slot);
+    this.#waiting = this.#waiting.filter((planned) => !isGone(planned));
+    for (const [account, entered] of this.#entered) {
+      this.#queueOf(account)?.dispatcher.withdraw(isGone);
+      for (const [planned, endedMs] of entered)
+        if (endedMs === Infinity && isGone(planned)) entered.delete(planned);
+    }
+    this.#given.due.slots.settleSlot(slot, "down");
   }
 
   add(planned: PlannedCall): void {
@@ -71,20 +157,20 @@ export class OnceCalls {
     this.#failures = 0;
     const left = this.#waiting.filter((waiting) => waiting.slotAt === slotAt);
     this.#waiting = this.#waiting.filter((waiting) => waiting.slotAt !== slotAt);
-    for (const waiting of left) this.#given.onResult(waiting, { kind: "missed", reason: "transport" });
+    for (const waiting of left) this.#given.outcomes.end(waiting, { kind: "missed", reason: "transport" });
   }
 
-  /** Enters what there is room for. */
   look(): void {
     const full = new Set<string>();
     let isHeld = false;
     const before = this.#waiting;
     this.#waiting = [];
     const left: PlannedCall[] = [];
+    const { outcomes } = this.#given;
     for (const planned of before) {
-      const queue = this.#given.dispatcherOf(planned.account);
+      const queue = this.#queueOf(planned.account);
       if (!queue) {
-        this.#given.onResult(planned, { kind: "missed", reason: "down" });
+        outcomes.end(planned, { kind: "missed", reason: "down" });
         continue;
       }
       const room = full.has(queue.name) ? "none" : this.#roomIn(queue, planned.priority);
@@ -94,33 +180,16 @@ export class OnceCalls {
         left.push(planned);
         continue;
       }
-      const halves =
-        planned.once?.single || symbolCount(planned) <= this.#given.batchSize() ? null : halved(planned);
+      const isShort = planned.once?.single || symbolCount(planned) <= outcomes.planOptions.batchSize;
+      const halves = isShort ? null : halved(planned);
       if (halves) left.push(halves[1]);
       const next = halves ? halves[0] : planned;
-      const entered = this.#entered.get(queue.name) ?? new Map<PlannedCall, number>();
-      this.#entered.set(queue.name, entered.set(next, Infinity));
+      this.#entriesOf(queue.name).set(next, Infinity);
       queue.dispatcher.add(next);
     }
     // What came meanwhile, of a call that was over at once, goes behind.
     this.#waiting = [...left, ...this.#waiting];
     if (isHeld) this.#lookAgain();
-  }
-
-  /** Calls of a slot that wait for room. */
-  waiting(slot: Slot): PlannedCall[] {
-    return this.#waiting.filter((planned) => isOf(planned, slot));
-  }
-
-  /** Withdraws what waits for a slot; a call under way ends as it does. */
-  withdraw(slot: Slot): void {
-    const isGone = (planned: PlannedCall): boolean => isOf(planned, slot);
-    this.#waiting = this.#waiting.filter((planned) => !isGone(planned));
-    for (const [account, entered] of this.#entered) {
-      this.#given.dispatcherOf(account)?.dispatcher.withdraw(isGone);
-      for (const [planned, endedMs] of entered)
-        if (endedMs === Infinity && isGone(planned)) entered.delete(planned);
-    }
   }
 
   /** An account is called no more: what it had entered is over. */
@@ -129,22 +198,45 @@ export class OnceCalls {
     this.look();
   }
 
+  /** Jobs or accounts are others: what the schedule needs is reckoned anew. */
+  reckonAnew(): void {
+    this.#reserved.clear();
+  }
+
   close(): void {
     this.#waiting = [];
     this.#looking?.abort();
   }
 
+  #queueOf(account: string | null): AccountQueue | undefined {
+    return this.#given.dispatchers.queueOf(account);
+  }
+
+  #entriesOf(account: string): CallEntries {
+    const entered = this.#entered.get(account) ?? new Map<PlannedCall, number>();
+    this.#entered.set(account, entered);
+    return entered;
+  }
+
   /** `none`: until one of its own is over; `later`: time makes it. */
-  #roomIn(
-    { name, windowMs }: { name: string; windowMs: number },
-    priority: number,
-  ): "some" | "none" | "later" {
-    const entered = this.#entered.get(name) ?? new Map<PlannedCall, number>();
-    const sinceMs = this.#given.clock.monotonicMs() - windowMs - GUARD_MS;
+  #roomIn(queue: AccountQueue, priority: number): "some" | "none" | "later" {
+    const entered = this.#entriesOf(queue.name);
+    const sinceMs = this.#given.clock.monotonicMs() - queue.dispatcher.governor.windowMs - GUARD_MS;
     for (const [planned, endedMs] of entered) if (endedMs <= sinceMs) entered.delete(planned);
     const underWay = [...entered.values()].filter((endedMs) => endedMs === Infinity).length;
     if (underWay >= ENTERED_AT_ONCE) return "none";
-    return entered.size < this.#given.roomOf(name, priority) ? "some" : "later";
+    return entered.size < this.#roomOf(queue, priority).now ? "some" : "later";
+  }
+
+  /** Calls of an account's window that the jobs of a priority and above do not need. */
+  #roomOf({ name, dispatcher }: AccountQueue, priority: number): ReturnType<Reserved["left"]> {
+    const { clock, due, chains, batch } = this.#given;
+    const { governor, budget } = dispatcher;
+    const { limit, secondClientCount } = budget.state;
+    const { jobs, ownerOf } = due;
+    const schedule = { jobs, chains, ownerOf, batchSize: batch.first, nowMs: clock.now().getTime() };
+    const asked = { account: name, priority, ...governor, limit: limit - secondClientCount };
+    return this.#reserved.left(asked, schedule);
   }
 
   #lookAgain(): void {

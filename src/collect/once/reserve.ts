@@ -6,7 +6,7 @@
  * many free for a quarter of an hour. So what it will need then is kept free from now on.
  */
 import type { ChainBook } from "../chainBook.ts";
-import type { GovernorConfig } from "../governor/governor.ts";
+import type { GovernorConfig } from "../governor/state.ts";
 import { largestBurst } from "../governor/pace.ts";
 import type { ScheduledJob } from "../../schedule/jobSchedule.ts";
 import { firstLater } from "../../schedule/slots.ts";
@@ -32,10 +32,8 @@ type CostSpan = {
   /** In (after, until]. */
   after: Date;
   until: Date;
-  /** Symbols in one call. */
   batchSize: number;
   ownerOf: OwnerOf | undefined;
-  /** Which calls count. */
   isOurs: (call: PlannedCall) => boolean;
 };
 

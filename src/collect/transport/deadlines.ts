@@ -4,15 +4,12 @@ import { QuotekeeperError } from "../../ground/errors.ts";
 export type Deadlines = {
   /** For a connection to an address that is known, with its TLS handshake. */
   connectMs: number;
-  /** For the head of the answer, the connection included. */
   headersMs: number;
   callMs: number;
 };
 
-/** What a call under deadlines is given. */
 export type Watch = {
   signal: AbortSignal;
-  /** To be called when the head of the answer is there. */
   headersArrived: () => void;
 };
 

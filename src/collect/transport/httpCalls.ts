@@ -95,7 +95,6 @@ type Caller = {
     signed: SignedCall,
     asked: { callers: readonly AbortSignal[]; mayLeave?: (() => boolean) | undefined },
   ) => Promise<HttpAnswer>;
-  /** Cuts off what is under way, and closes all connections. */
   close: () => Promise<void>;
 };
 

@@ -4,12 +4,10 @@
  */
 import { percentEncode } from "../../services/percentEncode.ts";
 
-/** Shorter credentials are not looked for: they could be a symbol, or part of a price. */
 const SHORTEST_WITHHELD = 8;
 
 const STAR = 0x2a;
 
-/** Overwrites secrets with as many `*`. */
 type Withhold = {
   /** The bytes themselves when none of the secrets is in them, else a copy without them. */
   bytes: (bytes: Uint8Array) => Uint8Array;

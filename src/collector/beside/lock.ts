@@ -17,23 +17,13 @@ import { createHash } from "node:crypto";
 import { lstat, readdir, readFile, realpath, rm } from "node:fs/promises";
 import { hostname } from "node:os";
 import { dirname, join } from "node:path";
-import type { z } from "zod";
 import { socketDir } from "../../archive/embedded/socketDir.ts";
 import { cachesOf } from "../../archive/embedded/reachable.ts";
-import { atMost, type Clock } from "../../ground/clock.ts";
-import { QuotekeeperError } from "../../ground/errors.ts";
+import { type Clock } from "../../ground/clock.ts";
+import { QuotekeeperError, systemError } from "../../ground/errors.ts";
 import { ensureDataDir, unwritable } from "../../journal/dataDir.ts";
 import { errnoOf } from "../../journal/fs.ts";
-import { type Talk, talkTo } from "./lines.ts";
-import {
-  type question,
-  type Answer,
-  answer,
-  Door,
-  goesFirst,
-  type ThisProcess,
-  shortened,
-} from "./lockDoor.ts";
+import { type Answer, ask, Door, goesFirst, type ThisProcess, shortened } from "./lockDoor.ts";
 import {
   alreadyRunning,
   isOnceFile,
@@ -78,8 +68,7 @@ export const SERVING: LockedWork = {
 
 const LONGEST_NAME = `/new-once-${"0".repeat(10 + 1 + 16 + 1 + 8 + 1 + 16)}`;
 
-/** How long an answer is waited for, and how long one that does not come holds up whoever wants the lock, in ms. */
-const ANSWER_MS = 2_000;
+/** How long one that does not answer holds up whoever wants the lock, in ms. */
 const PATIENCE_MS = 10_000;
 
 /** How often a holder looks whether its socket is still there, in ms: its directory may be removed while it runs. */
@@ -97,7 +86,6 @@ const NO_SOCKETS = ["ENOTSUP", "EOPNOTSUPP", "EPERM", "EINVAL", "ENOSYS", "EADDR
  */
 type Neighbour = { file: string; answer: Answer | "dead" | "elsewhere" | "gone" | "mute" };
 
-/** This process on this machine. */
 export async function thisProcess(): Promise<ThisProcess> {
   const host = hostname();
   const boot = await readFile("/proc/sys/kernel/random/boot_id", "utf8").catch(() => null);
@@ -244,30 +232,6 @@ async function lookAround(
   );
 }
 
-async function ask(
-  path: string,
-  door: Pick<Door, "own" | "once"> | null,
-  clock: Clock,
-): Promise<Neighbour["answer"]> {
-  let talk: Talk;
-  try {
-    talk = await talkTo(path);
-  } catch (error) {
-    const code = errnoOf(error);
-    return code === "ECONNREFUSED" ? "dead" : code === "ENOENT" ? "gone" : "mute";
-  }
-  let heard: unknown = null;
-  const collects = door?.once === false;
-  talk.say({ ask: "who", for: door?.own ?? null, collects } satisfies z.infer<typeof question>);
-  await atMost(
-    ANSWER_MS,
-    talk.next().then((said) => (heard = said)),
-    clock,
-  );
-  talk.end();
-  return answer.safeParse(heard).data ?? "mute";
-}
-
 /** On Windows, which has no sockets in directories: one pipe, which one process alone can make. */
 async function acquireByPipe(door: Door, dataDir: string, { clock, work }: Required<Options>): Promise<void> {
   const path = await pipeOf(dataDir, work);
@@ -301,7 +265,7 @@ async function pipeOf(dataDir: string, { code }: LockedWork): Promise<string> {
 function reachOf(dataDir: string, { dir }: LockedWork): Promise<string> {
   const caches = cachesOf(process.geteuid?.(), dataDir);
   return socketDir(join(dataDir, dir), caches, { longestName: LONGEST_NAME }).catch((cause: Error) => {
-    throw Object.assign(new Error(cause.message, { cause }), { code: "ENAMETOOLONG" });
+    throw systemError("ENAMETOOLONG", cause.message);
   });
 }
 

@@ -5,10 +5,10 @@ import { chmod, rename, rm } from "node:fs/promises";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { z } from "zod";
+import { atMost, type Clock } from "../../ground/clock.ts";
 import { errnoOf } from "../../journal/fs.ts";
-import { type Talk, talkOver } from "./lines.ts";
+import { type Talk, talkOver, talkTo } from "./lines.ts";
 
-/** What the lock is told of the process and its machine. */
 export type ThisProcess = {
   pid: number;
   host: string;
@@ -19,14 +19,13 @@ export type ThisProcess = {
 /** A run among contenders: the earlier, and of two of the same time the smaller id, goes first. */
 const run = z.object({ since: z.string().max(40), id: z.string().max(40) });
 /** `collects`: whether who asks is a collector, to which a command leaves the lock. */
-export const question = z.object({
+const question = z.object({
   ask: z.literal("who"),
   for: run.nullable(),
   collects: z.boolean().default(false),
 });
-export const answer = run.extend({
+const answer = run.extend({
   state: z.enum(["holds", "contends"]),
-  /** Whether it is a command that polls once. */
   once: z.boolean().default(false),
   pid: z.int().min(0),
   host: z.string().max(255),
@@ -39,7 +38,6 @@ export class Door {
   readonly own: Run;
   readonly self: ThisProcess;
   readonly once: boolean;
-  /** The name of its socket. */
   readonly file: string;
   holds = false;
   /** Whether one that goes first was told, since this was last set, that this one waits for it. */
@@ -130,6 +128,34 @@ export class Door {
       host,
     } satisfies Answer);
   }
+}
+
+/** How long an answer is waited for, in ms. */
+const ANSWER_MS = 2_000;
+
+/** Asks at a socket who listens on it. @param door one's own, if one contends too */
+export async function ask(
+  path: string,
+  door: Pick<Door, "own" | "once"> | null,
+  clock: Clock,
+): Promise<Answer | "dead" | "gone" | "mute"> {
+  let talk: Talk;
+  try {
+    talk = await talkTo(path);
+  } catch (error) {
+    const code = errnoOf(error);
+    return code === "ECONNREFUSED" ? "dead" : code === "ENOENT" ? "gone" : "mute";
+  }
+  let heard: unknown = null;
+  const collects = door?.once === false;
+  talk.say({ ask: "who", for: door?.own ?? null, collects } satisfies z.infer<typeof question>);
+  await atMost(
+    ANSWER_MS,
+    talk.next().then((said) => (heard = said)),
+    clock,
+  );
+  talk.end();
+  return answer.safeParse(heard).data ?? "mute";
 }
 
 export function shortened(host: string): string {

@@ -11,7 +11,6 @@ import type { Answer } from "./lockDoor.ts";
 export type LockedWork = {
   /** The directory of the sockets, below the data directory; for its owner alone. */
   dir: string;
-  /** The refusal of a second process. */
   code: "COLLECTOR_RUNNING" | "SERVE_RUNNING";
   /** Who does it, and what is done to the data directory, in words. */
   who: string;

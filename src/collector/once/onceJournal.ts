@@ -23,13 +23,11 @@ export type OnceNote = {
   over: boolean;
 };
 
-/** An answer to a call of the job, and where it is. */
 export type OnceAnswer = { record: ResponseRecord; answer: Answer; segment: string; offset: number };
 
 /** What an answer said of an instrument for good. */
 type AnsweredFate = "stored" | "unknown" | "absent" | "dead";
 
-/** Reads the journal as it grows. */
 export class OnceJournal {
   readonly #dir: string;
   readonly #slot: { job: string; slotAt: Instant };

@@ -2,8 +2,8 @@
 import { resolve } from "node:path";
 import type { Account } from "../../accounts/account.ts";
 import { requireAccounts } from "../../accounts/accountsFile.ts";
-import type { CalledAccount } from "../../collect/accountDispatchers.ts";
-import type { Collector } from "../../collect/collector.ts";
+import { Shares } from "../../accounts/shares.ts";
+import { type CalledAccount, sharerOf } from "../../collect/accountDispatchers.ts";
 import { CONCURRENCY } from "../../collect/dispatcher.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
 import type { LedgerNote } from "../../journal/ledger.ts";
@@ -14,26 +14,22 @@ import { readCalendarDays } from "../../schedule/readJobs.ts";
 import type { DataDirLock } from "../beside/lock.ts";
 import type { Edges } from "../../ground/edges.ts";
 import { createNoteWriter } from "../../ledger/ledgerNotes.ts";
-import { calledAccount, openCollector } from "../pipeline.ts";
+import { calledAccount } from "../accountsCalled.ts";
+import { Collector } from "../collector.ts";
 import { type AccountStations, openStations, type Stations } from "../stations.ts";
 import { TakenOnce, WORDLESS_MS } from "./takeOnce.ts";
 
-/** How often the journal is looked at meanwhile, in ms. */
 const LOOK_EVERY_MS = 500;
 
-/** How long calls under way are waited for at the end, in ms. */
 const GRACE_MS = 1_500;
 
 type Here = {
   clock: Edges["clock"];
   bootId: Edges["bootId"];
   say: (line: string) => void;
-  /** The command's own job. */
   job: OnceJob;
   log: Log;
-  /** Looks at the journal. */
   look: () => Promise<void>;
-  /** Ends it. */
   signal: AbortSignal;
   lock: DataDirLock;
 };
@@ -94,8 +90,10 @@ function collectOnce(
       atOnce: () => atOnce(collector, account, clock.monotonicMs() - begunMs),
     };
   });
-  const collector: Collector = openCollector({
-    ...{ accounts: called, batch: config.service.batch, run: stations.requestId(), earlier: null },
+  const { batch } = config.service;
+  const collector: Collector = new Collector({
+    ...{ accounts: called, batch, run: stations.requestId(), earlier: null },
+    shares: new Shares(called.map(sharerOf), undefined, batch.first),
     ...{ jobs: [], calendar: alwaysOpen, exchange, clock, log },
     onNote: (note) => {
       notes.write(note);
@@ -103,9 +101,9 @@ function collectOnce(
     },
   });
   const once = new TakenOnce({
-    ...{ dataDir: resolve(config.dataDir), journalDir, journal, collector, notes, clock, log },
+    ...{ dataDir: resolve(config.dataDir), journalDir, journal, calls: collector.once, notes, clock, log },
     accounts: () => open,
-    batchSize: config.service.batch.first,
+    batchSize: batch.first,
   });
   noted.of = (note) => once.noted(note);
   const close = async (): Promise<void> => {
@@ -144,7 +142,6 @@ function atOnce(
   return elapsedMs >= windowMs && own?.budget.secondClientCount === 0 ? CONCURRENCY : 1;
 }
 
-/** Says each time that the limit is used up. */
 function onHeld({ limitWindowMs }: Account, { clock, say }: Pick<Here, "clock" | "say">) {
   let untilMs = -Infinity;
   return (forMs: number): void => {

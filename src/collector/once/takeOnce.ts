@@ -10,7 +10,7 @@ import { partition, type Sharer } from "../../accounts/partition.ts";
 import { type Clock, dateOf, instantFromDate } from "../../ground/clock.ts";
 import { type DuePart, wantedOf } from "../../collect/asks.ts";
 import { withoutNames } from "../../collect/callPlan.ts";
-import type { Collector } from "../../collect/collector.ts";
+import type { OnceCalls } from "../../collect/once/onceCalls.ts";
 import { LOOK_AHEAD_WINDOWS } from "../../collect/once/reserve.ts";
 import { QuotekeeperError } from "../../ground/errors.ts";
 import { counted, someNames } from "../../ground/figures.ts";
@@ -29,11 +29,7 @@ type TakeOnceOptions = {
   dataDir: string;
   journalDir: string;
   journal: Pick<Journal, "append">;
-  collector: Pick<
-    Collector,
-    "pollOnce" | "withdrawOnce" | "isOpen" | "knowOnce" | "isSuspect" | "roomForOnce"
-  >;
-  /** The accounts that are called here. */
+  calls: Pick<OnceCalls, "poll" | "withdraw" | "isOpen" | "know" | "isSuspect" | "room">;
   accounts: () => readonly AccountStations[];
   batchSize: number;
   notes: Pick<NoteWriter, "flush">;
@@ -41,7 +37,6 @@ type TakeOnceOptions = {
   log: Log;
 };
 
-/** How often is looked, in ms. */
 const LOOK_EVERY_MS = 250;
 
 /** So long somebody waits without a word, in ms. */
@@ -88,7 +83,6 @@ export class TakenOnce {
     this.#timer = setInterval(() => void this.look(), LOOK_EVERY_MS);
   }
 
-  /** Resolves when nothing is asked for any more. */
   idle(): Promise<void> {
     return new Promise((resolve) => {
       this.#onIdle = resolve;
@@ -96,7 +90,6 @@ export class TakenOnce {
     });
   }
 
-  /** Told of each note of the ledger. */
   noted(note: LedgerNote): void {
     if (note.type !== "slots" || this.#closing.signal.aborted) return;
     for (const { job, slotAt, due, misses } of note.entries) {
@@ -105,7 +98,7 @@ export class TakenOnce {
       for (const name of due) taken.missed.delete(name);
       for (const [name, reason] of misses) taken.missed.set(name, reason);
       taken.brought += due.length - misses.filter(([, reason]) => LEFT.has(reason)).length;
-      if (!this.#taking.collector.isOpen(taken.slot)) this.#track(this.#passed(taken));
+      if (!this.#taking.calls.isOpen(taken.slot)) this.#track(this.#passed(taken));
     }
   }
 
@@ -127,12 +120,12 @@ export class TakenOnce {
   }
 
   async #look(): Promise<void> {
-    const { dataDir, log, collector, clock } = this.#taking;
+    const { dataDir, log, calls, clock } = this.#taking;
     const files = await listOnce(dataDir, "json", (path, why) =>
       log.error({}, `${path} is no job to poll once, and is set aside as ${path}.broken: ${why}`),
     );
     for (const [key, { slot, file }] of this.#taken)
-      if (!(await isAsked(file)) && this.#taken.delete(key)) collector.withdrawOnce(slot);
+      if (!(await isAsked(file)) && this.#taken.delete(key)) calls.withdraw(slot);
     for (const file of files) {
       const slot = { job: onceName(file.job), slotAt: file.slotAt };
       const key = `${slot.slotAt} ${slot.job}`;
@@ -147,14 +140,13 @@ export class TakenOnce {
     if (this.#taken.size === 0) this.#onIdle();
   }
 
-  /** Asks for what has no answer yet. */
   async #ask(taken: TakenJob): Promise<void> {
-    const { collector, journalDir, batchSize } = this.#taking;
+    const { calls, journalDir, batchSize } = this.#taking;
     const { file, slot } = taken;
     const { job, slotAt } = file;
     const sharers = this.#sharersOf(file);
     if (sharers instanceof QuotekeeperError) return this.#refuse(taken, sharers);
-    const answers = new OnceJournal(journalDir, slot, (answer) => know(collector, answer));
+    const answers = new OnceJournal(journalDir, slot, (answer) => know(calls, answer));
     await answers.read();
     const { delayed, priority, watchlist, symbols, contracts } = job;
     const inList = this.#taking.accounts()[0]?.account.service.optionsInList;
@@ -169,7 +161,7 @@ export class TakenOnce {
     const names = sharers.map(({ name }) => name);
     const own = partition(wantedOf([left]), sharers, batchSize);
     const due = { ...left, slotAt, options: left.contracts, chains: job.chains };
-    collector.pollOnce(
+    calls.poll(
       { ...due, known },
       {
         single: job.single,
@@ -177,7 +169,7 @@ export class TakenOnce {
         ownerOf: (name) => own(name, delayed) ?? names[lengthwise(name) % names.length] ?? "",
       },
     );
-    if (!collector.isOpen(slot)) await this.#end(taken);
+    if (!calls.isOpen(slot)) await this.#end(taken);
   }
 
   /** The accounts that are asked; else why none is. */
@@ -219,8 +211,8 @@ export class TakenOnce {
 
   /** Who waits is told once why, and once more when that changes. */
   async #tellRoom(taken: TakenJob): Promise<void> {
-    const { collector, clock } = this.#taking;
-    const room = collector.roomForOnce(taken.slot);
+    const { calls: once, clock } = this.#taking;
+    const room = once.room(taken.slot);
     if (!room || clock.monotonicMs() - taken.takenMs < WORDLESS_MS || taken.toldRoom === room.spare > 0)
       return;
     taken.toldRoom = room.spare > 0;
@@ -241,10 +233,10 @@ export class TakenOnce {
 
   /** All that was asked in a pass has come to an end. */
   async #passed(taken: TakenJob): Promise<void> {
-    const { clock, notes, collector } = this.#taking;
+    const { clock, notes, calls } = this.#taking;
     const { signal } = this.#closing;
     const unanswered = [...taken.missed].some(
-      ([name, reason]) => reason === "transport" && !collector.isSuspect(name),
+      ([name, reason]) => reason === "transport" && !calls.isSuspect(name),
     );
     const brought = taken.brought > 0;
     if (brought) taken.broughtMs = clock.monotonicMs();
@@ -281,9 +273,9 @@ export class TakenOnce {
 }
 
 /** Prices and expirations that the job's chains hang on. */
-function know(collector: TakeOnceOptions["collector"], { record, answer }: OnceAnswer): void {
+function know(calls: TakeOnceOptions["calls"], { record, answer }: OnceAnswer): void {
   if (answer.outcome === "quotes")
-    collector.knowOnce(record.request as QuoteCall, answer.document, dateOf(record.requestedAt));
+    calls.know(record.request as QuoteCall, answer.document, dateOf(record.requestedAt));
 }
 
 /** Spreads the contracts of chains over accounts. */

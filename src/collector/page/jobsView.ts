@@ -6,6 +6,7 @@ import { basename, dirname, resolve } from "node:path";
 import { Worker } from "node:worker_threads";
 import type pg from "pg";
 import { readKnownOfChains } from "../../archive/ask/quotes.ts";
+import { areSome } from "../../accounts/account.ts";
 import type { Clock } from "../../ground/clock.ts";
 import { underlyingsOf } from "../../collect/chainBook.ts";
 import { nextSession } from "../../collect/dayPlan.ts";
@@ -31,7 +32,6 @@ import { counted, someNames } from "../../ground/figures.ts";
 /** Chains that cannot be counted yet are looked at again after so many ms. */
 const AGAIN_MS = 30_000;
 
-/** Symbols and contracts of a job that are named. */
 const MOST_NAMED = 6;
 
 /** Lines shown before and after a mistake, mistakes of a file, and signs of a line. */
@@ -95,14 +95,15 @@ async function viewOf(
   if (jobs.length === 0)
     return { ...view, plan: null, problem: problems.length > 0 ? null : problemOf(noJobs(dir)) };
   // Accounts whose file is wrong are not known, and nothing can be planned without a limit.
-  if (report.accounts.length === 0) return { ...view, plan: null, problem: null };
+  const { accounts } = report;
+  if (!areSome(accounts)) return { ...view, plan: null, problem: null };
   try {
     const underlyings = underlyingsOf(jobs.flatMap(({ chains }) => chains));
     const date = nextSession(createCalendar(calendar), clock.now());
     const known = await readKnownOfChains(reader, underlyings, date).catch(() => NOTHING_KNOWN);
-    const accounts = report.accounts.map(accountSharer);
-    const service = plannedService(report.accounts);
-    const plan = await planInThread({ jobs, calendar, accounts, service, known, date });
+    const service = plannedService(accounts);
+    const sharers = accounts.map(accountSharer);
+    const plan = await planInThread({ jobs, calendar, accounts: sharers, service, known, date });
     if (plan === null)
       throw new QuotekeeperError("PLAN_TOO_LARGE", `${date} has too many polls to plan here`);
     return { ...view, plan, problem: null };
@@ -122,7 +123,9 @@ async function planInThread(request: PlanRequest): Promise<PlanView | null> {
   try {
     return await new Promise<PlanView | null>((resolvePlan, reject) => {
       thread.once("message", resolvePlan).once("error", reject);
-      thread.once("exit", () => reject(new Error("the thread that plans has ended")));
+      thread.once("exit", () =>
+        reject(new QuotekeeperError("UNEXPECTED", "the thread that plans has ended")),
+      );
     });
   } finally {
     await thread.terminate();

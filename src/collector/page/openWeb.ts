@@ -37,12 +37,9 @@ import { VERSION } from "../../ground/version.ts";
 type WatchedArchive = {
   config: Config;
   archive: Archive;
-  /** The dashboard's own pool, which can only read. */
   reader: pg.Pool;
   clock: Clock;
-  /** As `readStatus` has it. */
   bootId?: string | null;
-  /** Null where no collector runs in this process, or not yet. */
   collection: () => Collection | null;
   /** What counts for the metrics; null where this process collects nothing. */
   meter?: Meter | null;
@@ -83,7 +80,6 @@ export async function openWeb(watched: WatchedArchive, log: Log): Promise<Web> {
   });
 }
 
-/** A person's login, as `quotekeeper login` makes it. */
 function loginsOf({ config, clock }: WatchedArchive): BeginLogin {
   const dataDir = resolve(config.dataDir);
   return async (name, signal) => {

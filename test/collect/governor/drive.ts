@@ -1,15 +1,13 @@
 /** Drives a governor through arbitrary histories, keeping its own books of what was sent and answered. */
 import fc from "fast-check";
-import {
-  admission,
-  createGovernor,
-  step,
-  type CallHistory,
-  type EarlierCall,
-  type FailureKind,
-  type GovernorEvent,
-  type GovernorState,
-} from "../../../src/collect/governor/governor.ts";
+import { admission, createGovernor, step } from "../../../src/collect/governor/governor.ts";
+import type {
+  CallHistory,
+  EarlierCall,
+  FailureKind,
+  GovernorEvent,
+  GovernorState,
+} from "../../../src/collect/governor/state.ts";
 import type { RateLimit } from "../../../src/quotes/rateLimit.ts";
 
 /** What the world does next. `pick` chooses among the calls in flight. */

@@ -1,11 +1,6 @@
 import { expect, test } from "@jest/globals";
-import {
-  admission,
-  createGovernor,
-  step,
-  type CallHistory,
-  type GovernorState,
-} from "../../../src/collect/governor/governor.ts";
+import { admission, createGovernor, step } from "../../../src/collect/governor/governor.ts";
+import type { CallHistory, GovernorState } from "../../../src/collect/governor/state.ts";
 import { budgetState } from "../../../src/collect/governor/budgetState.ts";
 import { COUNTING_RULES, type RuleName } from "../../../bench/governor/service.ts";
 import { NO_RATE_LIMIT } from "../../../src/quotes/rateLimit.ts";

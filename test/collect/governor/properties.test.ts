@@ -1,11 +1,7 @@
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
-import {
-  admission,
-  createGovernor,
-  step,
-  type GovernorState,
-} from "../../../src/collect/governor/governor.ts";
+import { admission, createGovernor, step } from "../../../src/collect/governor/governor.ts";
+import type { GovernorState } from "../../../src/collect/governor/state.ts";
 import { NO_RATE_LIMIT } from "../../../src/quotes/rateLimit.ts";
 import { anyMoves, anyRateLimit, drive, historyOf, type Move } from "./drive.ts";
 import { SIXTY_A_MINUTE } from "./states.ts";

@@ -1,10 +1,6 @@
 /** Governors in any state, and what happens to them. */
-import {
-  createGovernor,
-  step,
-  type FailureKind,
-  type GovernorState,
-} from "../../../src/collect/governor/governor.ts";
+import { createGovernor, step } from "../../../src/collect/governor/governor.ts";
+import type { FailureKind, GovernorState } from "../../../src/collect/governor/state.ts";
 import type { FinishedCall, Reading, SecondClientSample } from "../../../src/collect/governor/state.ts";
 import type { RateLimit } from "../../../src/quotes/rateLimit.ts";
 

@@ -1,11 +1,7 @@
 import { expect, test } from "@jest/globals";
 import { budgetState } from "../../../src/collect/governor/budgetState.ts";
-import {
-  admission,
-  createGovernor,
-  step,
-  type GovernorState,
-} from "../../../src/collect/governor/governor.ts";
+import { admission, createGovernor, step } from "../../../src/collect/governor/governor.ts";
+import type { GovernorState } from "../../../src/collect/governor/state.ts";
 import { countedAt } from "../../../src/collect/governor/ownCalls.ts";
 import { handOver, inherit } from "../../../src/collect/governor/handover.ts";
 import { NO_RATE_LIMIT } from "../../../src/quotes/rateLimit.ts";
