@@ -10,7 +10,7 @@ import { printJson } from "./terminal/printJson.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { exchangeTime } from "../market/calendar/dates.ts";
 import { addKey, listKeys, type NewKey, revokeKey } from "../serve/keys/keyStore.ts";
-import { type StoredKey } from "../serve/keys/keyFile.ts";
+import { type StoredKey } from "../serve/keys/keyStore.ts";
 import type { Edges } from "../ground/edges.ts";
 import { keyLines } from "./terminal/keyLines.ts";
 import { keyPlace } from "../serve/serveState.ts";
