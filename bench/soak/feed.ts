@@ -17,7 +17,10 @@ export async function startFastService(): Promise<Feed> {
   const service = createQuoteService({
     source: {
       ...market,
-      quote: (key, at) => market.quote(key, new Date(startedAtMs + SPEED * (at.getTime() - startedAtMs))),
+      quotes: (keys, { now, delayed }) => {
+        const played = new Date(startedAtMs + SPEED * (now.getTime() - startedAtMs));
+        return market.quotes(keys, { now: played, delayed });
+      },
     },
     keys: [CREDENTIALS],
     clock: systemClock,

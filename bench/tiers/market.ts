@@ -6,7 +6,7 @@ import { type InstrumentKey, option, security } from "../../src/market/instrumen
 import type { InstrumentQuote } from "../../src/quotes/document.ts";
 import { uuidv7 } from "../../src/journal/uuid.ts";
 import { createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
-import { writeDocumentBytes } from "../../src/services/reference/writeDocument.ts";
+import { writeDocument } from "../../src/services/reference/writeDocument.ts";
 import { openSampleJournal, randomBytes } from "../backfill/sample.ts";
 import { type Random, seeded } from "../governor/random.ts";
 
@@ -62,7 +62,7 @@ export async function writeMarket(dir: string, { symbols, sessions, contracts }:
           .slice(first, first + PER_CALL)
           // Without the underlying's quote, which would come once with each of its contracts.
           .map((key) => ({ ...market.quote(key, new Date(atMs)), underlyingQuote: null }));
-        records.push(answer(atMs, writeDocumentBytes({ id: "bench", instruments }), random));
+        records.push(answer(atMs, Buffer.from(writeDocument({ id: "bench", instruments })), random));
       }
       moveTo(minuteMs + 59_000);
       await Promise.all(records.map((record) => journal.append(record)));

@@ -98,8 +98,8 @@ function refuseLacks(
     delayed,
   }: { form: QuoteCall["form"]; contracts: readonly OptionContract[]; delayed: boolean },
 ): void {
-  const { title, forms } = account.service;
-  if (!forms.includes(form))
+  const { title, write } = account.service;
+  if (!(form in write))
     throw new QuotekeeperError("USAGE", `${title} has no quotes of the form ${form}: name the symbols`);
   const lack = contracts
     .map((contract) => lackOfContract(contract, account.service))

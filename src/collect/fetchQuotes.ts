@@ -6,7 +6,7 @@
 import { type Clock, type Instant, instantFromDate, settledOrAborted } from "../ground/clock.ts";
 import { correctionAfterRefusal } from "../services/clockSkew.ts";
 import type { QuoteCall } from "../quotes/call.ts";
-import type { Credentials, Service } from "../services/service.ts";
+import { type Credentials, type Service, writeCall } from "../services/service.ts";
 import { stampOf } from "../services/stamp.ts";
 import { type HttpAnswer, openCaller, type SignedCall } from "./transport/httpCalls.ts";
 import type { HostAddresses } from "../ground/hostAddresses.ts";
@@ -106,7 +106,7 @@ function signCall(
   correctionMs: number,
 ): SigningInput {
   const credentials = credentialsNow();
-  const written = service.write(call);
+  const written = writeCall(service, call);
   const url = `${baseUrl}${written.target}`;
   const now = clock.now();
   const stamp = stampOf(clock, now.getTime() + correctionMs);

@@ -6,7 +6,6 @@ import { type RootedSymbol, rootOf } from "./root.ts";
 import { SETTLEMENT_OF_ROOT } from "./settlement.ts";
 import { addDays, DAY, exchangeDate, exchangeInstant, nthWeekday } from "./calendar/dates.ts";
 
-/** Third Fridays only, or every Friday. */
 type ExpirationKind = "monthly" | "weekly";
 
 /**

@@ -2,7 +2,6 @@
 import { isDateText } from "./calendar/dates.ts";
 import { archivedSymbol, isRoot, type RootedSymbol, rootOf, withRoot } from "./root.ts";
 
-/** Specification, option form. */
 export type OptionType = "CALL" | "PUT";
 
 /** As the option form of the service names a contract, with its root where that is another than the underlying's. */
@@ -10,7 +9,6 @@ export type OptionContract = RootedSymbol & {
   /** `YYYY-MM-DD` */
   expiration: string;
   optionType: OptionType;
-  /** Decimal text. */
   strike: string;
 };
 

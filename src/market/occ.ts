@@ -2,6 +2,7 @@
  * OCC option symbols: root, yymmdd, C or P, strike x 1000 in eight digits, as `AAPL120721C00200000`
  * (Options Symbology Initiative, 2010; without the spaces that pad the root to six there).
  */
+import { QuotekeeperError } from "../ground/errors.ts";
 import { remembered } from "../ground/remembered.ts";
 import { isDateText } from "./calendar/dates.ts";
 import { type OptionContract, plainStrike } from "./instrument.ts";
@@ -31,7 +32,6 @@ export function parseOccSymbol(text: string): OptionContract | null {
   };
 }
 
-/** What stands behind the root. */
 function behindRoot({ expiration, optionType, strike }: DatedStrike): string {
   return `${shortDate(expiration)}${optionType === "CALL" ? "C" : "P"}${strikeDigits(strike)}`;
 }
@@ -63,9 +63,10 @@ export function occSymbol(contract: OptionContract): string | null {
   return read?.expiration === contract.expiration && read.strike === strike ? symbol : null;
 }
 
-/** @throws RangeError the contract has no OCC symbol: our own name of it is no service's symbol */
+/** @throws QuotekeeperError UNEXPECTED the contract has none: jobs that ask for one by it are refused before */
 export function requiredOccSymbol(contract: OptionContract): string {
   const symbol = occSymbol(contract);
-  if (symbol === null) throw new RangeError(`a contract of ${contract.underlying} ${NO_OCC_SYMBOL}`);
+  if (symbol === null)
+    throw new QuotekeeperError("UNEXPECTED", `a contract of ${contract.underlying} ${NO_OCC_SYMBOL}`);
   return symbol;
 }

@@ -96,13 +96,10 @@ export type Chain = z.infer<typeof chainObject>;
 /** All contracts of an underlying and an expiration (`YYYY-MM-DD`), whatever their roots. */
 type WholeChain = { underlying: string; expiration: string; strikes: typeof ALL };
 
-/** Which expirations an underlying has. */
 export type ExpirationList = { underlying: string; expirations: typeof LISTED };
 
-/** What of options one call may ask for. */
 export type OptionAsk = OptionContract | WholeChain | ExpirationList;
 
-/** Whether it is asked for by whole expirations. */
 export function isWhole({ strikes }: Pick<Chain, "strikes">): boolean {
   return strikes === ALL;
 }

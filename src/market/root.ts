@@ -5,7 +5,6 @@
  */
 
 export type RootedSymbol = {
-  /** For example `SPX`. */
   underlying: string;
   /** Such as `SPXW`; absent where the underlying implies it: `AAPL`, and `BRKB` of BRK.B. */
   root?: string | undefined;

@@ -27,7 +27,6 @@ type Outcome = (typeof OUTCOMES)[number];
 
 export type FailedOutcome = Exclude<Outcome, "quotes">;
 
-/** The document of quotes, or a sentence for people. */
 export type Answer =
   | { outcome: "quotes"; document: ReadDocument }
   | {

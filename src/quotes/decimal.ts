@@ -51,7 +51,7 @@ const GROUPED = /^[+-]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d*)?$/;
  *   large
  */
 export function readDecimal(text: string): ReadResult<string> {
-  if (isOrdinaryDecimal(text)) return { ok: true, value: text };
+  if (ORDINARY_DECIMAL.test(text)) return { ok: true, value: text };
   const written = readWritten(text);
   return written.ok && written.value !== null ? heldDecimal(written.value) : written;
 }
@@ -108,70 +108,17 @@ const ABSENT: ReadResult<string> = Object.freeze({ ok: true, value: null });
 
 const SHOWN_LENGTH = 40;
 
-const [ZERO, NINE, MINUS, PLUS, POINT, CAPITAL_E] = [0x30, 0x39, 0x2d, 0x2b, 0x2e, 0x45];
+/** Digits, perhaps with a minus before and a point among them, as nearly every number is; and few enough to be held as they stand. */
+export const ORDINARY_DECIMAL = new RegExp(
+  `^-?\\d{1,${HELD_DIGITS.whole}}(?:\\.\\d{0,${HELD_DIGITS.fraction}})?$`,
+);
 
-/**
- * Whether the text is digits, perhaps with a minus before, a point among them and an exponent behind, as nearly every number is;
- * and short enough to be held as it stands.
- */
-export function isOrdinaryDecimal(text: string): boolean {
-  const { length } = text;
-  const first = text.charCodeAt(0) === MINUS ? 1 : 0;
-  let point = -1;
-  let end = length;
-  for (let at = first; at < length; at++) {
-    const code = text.charCodeAt(at);
-    if (code >= ZERO && code <= NINE) continue;
-    if (code === CAPITAL_E && at > first) {
-      end = at;
-      break;
-    }
-    if (code !== POINT || at === first || point >= 0) return false;
-    point = at;
-  }
-  const exponent = end === length ? 0 : exponentAt(text, end + 1);
-  const whole = (point < 0 ? end : point) - first;
-  const fraction = point < 0 ? 0 : end - point - 1;
-  return (
-    whole > 0 &&
-    Math.max(whole, whole + exponent) <= HELD_DIGITS.whole &&
-    Math.max(fraction, fraction - exponent) <= HELD_DIGITS.fraction
-  );
-}
-
-/** A whole number of one or two digits, perhaps with a sign, to the end of the text; NaN: it is another. */
-function exponentAt(text: string, at: number): number {
-  const code = text.charCodeAt(at);
-  const start = code === MINUS || code === PLUS ? at + 1 : at;
-  const [first, second] = [text.charCodeAt(start) - ZERO, text.charCodeAt(start + 1) - ZERO];
-  const digits = text.length - start;
-  if (!(first >= 0 && first <= 9) || digits > 2 || (digits === 2 && !(second >= 0 && second <= 9)))
-    return NaN;
-  const number = digits === 1 ? first : 10 * first + second;
-  return code === MINUS ? -number : number;
-}
+/** Digits without a leading zero, so few that they certainly fit into 64 bits. */
+export const ORDINARY_COUNT = /^(?:0|[1-9]\d{0,17})$/;
 
 /** Whether a number is 0, however that is written without an exponent. */
 export function isZero(number: string): boolean {
-  for (let at = 0; at < number.length; at++) {
-    const code = number.charCodeAt(at);
-    if (code !== ZERO && (code !== POINT || at === 0)) return false;
-  }
-  return number !== "";
-}
-
-/** So many digits certainly fit into 64 bits. */
-const SAFE_DIGITS = 18;
-
-/** Whether the text is digits without a leading zero. */
-export function isOrdinaryCount(text: string): boolean {
-  const { length } = text;
-  if (length > SAFE_DIGITS || (length > 1 && text.charCodeAt(0) === ZERO)) return false;
-  for (let at = 0; at < length; at++) {
-    const code = text.charCodeAt(at);
-    if (code < ZERO || code > NINE) return false;
-  }
-  return length > 0;
+  return /^0[0.]*$/.test(number);
 }
 
 const MAX_BIGINT = 9_223_372_036_854_775_807n;
@@ -181,7 +128,7 @@ const MAX_BIGINT = 9_223_372_036_854_775_807n;
  * as long as the number is whole (`9440588.0`, `1.2E7`).
  */
 export function readInteger(text: string): ReadResult<string> {
-  if (isOrdinaryCount(text)) return { ok: true, value: text };
+  if (ORDINARY_COUNT.test(text)) return { ok: true, value: text };
   const decimal = readWritten(text);
   if (!decimal.ok || decimal.value === null) return decimal;
   const whole = wholeNumber(decimal.value);
@@ -198,10 +145,7 @@ function wholeNumber(decimal: string): bigint | null {
   const digits = whole + fraction;
   const point = Math.max(whole.length + Number(exponent), 0);
   if (/[1-9]/.test(digits.slice(point))) return null;
-  return signed(sign, BigInt(digits.slice(0, point).padEnd(point, "0")));
-}
-
-function signed(sign: string | undefined, value: bigint): bigint {
+  const value = BigInt(digits.slice(0, point).padEnd(point, "0"));
   return sign === "-" ? -value : value;
 }
 

@@ -50,7 +50,6 @@ type InstrumentElement = {
   strike: DecimalText;
 };
 
-/** `underlying`, options only. */
 export type UnderlyingElement = {
   description: string | null;
   exchange: string | null;
@@ -93,7 +92,6 @@ export type ReadItem =
   | { ok: false; symbol: string | null; isOption: boolean | null; problem: string; fragment: string };
 
 export type ReadDocument = {
-  /** `response/@id`. */
   id: string | null;
   /**
    * `response/error` when it says anything but `Success`, in whatever case, or the `description` of a response whose
@@ -117,6 +115,21 @@ export function refused(detail: string, cause?: unknown): QuotekeeperError {
   return new QuotekeeperError("DOCUMENT_REFUSED", `the answer is not a whole quotes document: ${detail}`, {
     cause,
   });
+}
+
+/**
+ * A document without an id and an error, as answers of JSON are.
+ *
+ * @param expirations null stands for one that is no date. Such a list is of no use: chains would be asked for by it all day
+ * @throws QuotekeeperError DOCUMENT_REFUSED
+ */
+export function plainDocument(items: ReadItem[], expirations?: readonly (string | null)[]): ReadDocument {
+  if (items.length > MAX_ITEMS) throw refused(`it holds more than ${MAX_ITEMS} instruments`);
+  const document = { id: null, error: null, hasQuotes: true, items };
+  const dates = expirations?.filter((date) => date !== null);
+  if (dates === undefined) return document;
+  if (dates.length !== expirations?.length) throw refused("one of its expirations is no date");
+  return { ...document, expirations: dates };
 }
 
 const NO_EXTENDED: ExtendedQuote = { ...valuesByName(EXTENDED_FIELDS, () => null), dividend: null };

@@ -18,7 +18,6 @@ export type Field<
   readonly column: Column;
   /** Of a number; says how a sign at it is read (units.ts). */
   readonly unit: Unit | "instant" | "date";
-  /** Whether a number may be below zero. */
   readonly signed?: true;
   /**
    * Answers of this kind always have the element; those of the other kind have it where there is a value. Absent: both
@@ -91,7 +90,6 @@ export const DIVIDEND_FIELDS = [
   field("yield", "yield", { unit: "own", column: "yield" }),
 ] as const;
 
-/** The fields of `quotes` and `extended_quotes`. */
 export const NUMBER_FIELDS = [...PRICE_FIELDS, ...EXTENDED_FIELDS] as const;
 
 type Price = (typeof PRICE_FIELDS)[number];

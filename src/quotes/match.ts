@@ -113,7 +113,14 @@ function saysTheSame(a: MatchedItem, b: MatchedItem): boolean {
 }
 
 function answeredTwice({ matched, read }: Pick<Claim, "matched" | "read">, detail: string): MatchedItem {
-  return { fate: "dead", name: matched.name, reason: "answered_twice", detail, fragment: read.fragment };
+  return dead(read, { name: matched.name, reason: "answered_twice", detail });
+}
+
+function dead(
+  { fragment }: ReadItem,
+  why: Pick<Extract<MatchedItem, { fate: "dead" }>, "name" | "reason" | "detail">,
+): MatchedItem {
+  return { fate: "dead", ...why, fragment };
 }
 
 /**
@@ -156,18 +163,8 @@ function claimOf(
 ): Claim {
   if (!read.ok) {
     const key = wanted && nameOfMalformed(read, wanted);
-    const name = key ?? read.symbol;
-    return {
-      key,
-      read,
-      matched: {
-        fate: "dead",
-        name,
-        reason: "malformed",
-        detail: read.problem,
-        fragment: read.fragment,
-      },
-    };
+    const why = { name: key ?? read.symbol, reason: "malformed", detail: read.problem } as const;
+    return { key, read, matched: dead(read, why) };
   }
   const answered = keyOf(read.item);
   const [found, other] =
@@ -176,19 +173,12 @@ function claimOf(
       : [wanted && nameOf(answered, wanted)];
   if (other !== undefined) {
     const detail = `it does not say whether it is of ${found} or of ${other}`;
-    return {
-      key: null,
-      read,
-      matched: { fate: "dead", name: null, reason: "malformed", detail, fragment: read.fragment },
-    };
+    return { key: null, read, matched: dead(read, { name: null, reason: "malformed", detail }) };
   }
   const own = canonicalName(answered);
   const name = wanted ? (found ?? onlyOptionOf(read.item, wanted)) : belongs(answered) ? own : undefined;
   if (name === undefined) {
-    const matched = {
-      ...({ fate: "dead", name: own, reason: "not_asked" } as const),
-      ...{ detail: NOT_ASKED, fragment: read.fragment },
-    };
+    const matched = dead(read, { name: own, reason: "not_asked", detail: NOT_ASKED });
     return { key: null, read, stranger: answered, matched };
   }
   const { oddFields } = read;

@@ -5,9 +5,9 @@
 import {
   canonicalDecimal,
   isNoValue,
-  isOrdinaryCount,
-  isOrdinaryDecimal,
   MAX_DIGITS,
+  ORDINARY_COUNT,
+  ORDINARY_DECIMAL,
   readDecimal,
   readInteger,
   readWritten,
@@ -37,12 +37,10 @@ export const STRIKE: NumberKind = { unit: "dollars" };
 
 export const COUNT: NumberKind = { unit: "count" };
 
-const MINUS = 0x2d;
-
 /** Whether a number is stored as it stands, as nearly every one is. */
 export function isPlainNumber(text: string, { unit, signed }: NumberKind): boolean {
-  if (UNITS[unit].type === "integer") return isOrdinaryCount(text);
-  return (signed === true || text.charCodeAt(0) !== MINUS) && isOrdinaryDecimal(text);
+  if (UNITS[unit].type === "integer") return ORDINARY_COUNT.test(text);
+  return (signed === true || !text.startsWith("-")) && ORDINARY_DECIMAL.test(text);
 }
 
 /** A number of a column: as `readDecimal` or `readInteger` reads it, once its signs are read. */

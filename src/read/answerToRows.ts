@@ -6,7 +6,13 @@ import { instrumentName, type InstrumentKey, option } from "../market/instrument
 import type { ResponseRecord } from "../journal/record.ts";
 import type { Answer } from "../quotes/answer.ts";
 import { canonicalDecimal, isNoValue } from "../quotes/decimal.ts";
-import { type DividendData, type InstrumentQuote, type Quote, MAX_FRAGMENT } from "../quotes/document.ts";
+import {
+  type DividendData,
+  type InstrumentQuote,
+  MAX_FRAGMENT,
+  plainDocument,
+  type Quote,
+} from "../quotes/document.ts";
 import { matchCall, type MatchedItem, NOT_ASKED } from "../quotes/match.ts";
 import { NO_RATE_LIMIT } from "../quotes/rateLimit.ts";
 import { askedInstruments, type QuoteCall, type SavedCall } from "../quotes/call.ts";
@@ -29,10 +35,7 @@ const ASSUMED_UNDERLYING_TYPE = "CS";
 export const UNKNOWN_SECURITY_TYPE = "UNKNOWN";
 
 /** A piece of a file is no answer of the service; its rows are quotes all the same. */
-const PIECE_ANSWER: Answer = {
-  outcome: "quotes",
-  document: { id: null, error: null, hasQuotes: true, items: [] },
-};
+const PIECE_ANSWER: Answer = { outcome: "quotes", document: plainDocument([]) };
 
 /** Reads one journaled answer into rows. Never throws on account of the answer's content. */
 export function rowsOf(record: ResponseRecord, position: { segment: string; offset: number }): AnswerRows {
@@ -251,7 +254,6 @@ export function dividendOf({ extended }: Quote): DividendData | null {
   return amount === null && exDate === null && paid === null ? null : { amount, exDate, yield: paid };
 }
 
-/** The columns of `responses` that come from headers. */
 export function headerColumns({ headers, service }: ResponseRecord): {
   serverDate: string | null;
   rateLimitUsed: number | null;

@@ -26,124 +26,147 @@ import type {
   RestoredInstrument,
   RestoredSource,
 } from "./rowTypes.ts";
-import { type Cell, shown } from "./cell.ts";
-import { PIECE_COLUMNS, type PieceRow, type ExportCall } from "./exportCall.ts";
+import { shown } from "./cell.ts";
+import type { ExportCall, PieceRow } from "./exportCall.ts";
 
-/** A value that no archive can hold, by its column. */
-class Unfit extends Error {}
+const READERS = { sources: sourceOf, instruments: instrumentOf, quotes: unitOf, dividends: dividendOf };
 
 /** The rows and dead letters of a piece. Never throws. */
 export function exportRows(
   record: ResponseRecord,
 ): Pick<AnswerRows, "units" | "deadLetters"> & { restored: RestoredRows } {
-  const { table } = record.request as ExportCall;
+  const { table, columns } = record.request as ExportCall;
   const units: QuoteUnit[] = [];
   const deadLetters: DeadLetter[] = [];
   const restored: RestoredRows = { sources: [], instruments: [], dividends: [] };
-  const take: Record<ExportCall["table"], (row: PieceRow, odd: string[]) => void> = {
-    sources: (row) => restored.sources.push(sourceOf(row)),
-    instruments: (row) => restored.instruments.push(instrumentOf(row)),
-    quotes: (row, odd) => units.push(unitOf(row, odd)),
-    dividends: (row, odd) => restored.dividends.push(dividendOf(row, odd)),
-  };
-  for (const [place, line] of linesOf(record.body).entries()) {
+  const kept: Record<ExportCall["table"], unknown[]> = { ...restored, quotes: units };
+  const lines = Buffer.from(record.body).toString("utf8").split("\n");
+  for (const [place, line] of lines.filter((text) => text !== "").entries()) {
     const die = (problem: string, reason: "malformed" | "odd_field"): void => {
       const detail = `${table} of an export, row ${place + 1} of its piece: ${problem}`;
       const letter = { observedAt: record.observedAt, ordinal: deadLetters.length, detail, fragment: line };
       deadLetters.push({ ...letter, instrument: null, reason });
     };
-    const read = rowOf(line, record.request as ExportCall);
-    try {
-      if (!read.ok) throw new Unfit(read.problem);
-      const odd: string[] = [];
-      take[table](read.value, odd);
-      for (const problem of odd) die(problem, "odd_field");
-    } catch (error) {
-      if (!(error instanceof Unfit)) throw error;
-      die(error.message, "malformed");
+    const row = new RowValues(line, columns);
+    const read = Object.hasOwn(READERS, table) ? READERS[table](row) : null;
+    const problem = read === null ? `no table ${shown(table)} is known` : row.problem;
+    if (problem !== null) {
+      die(problem, "malformed");
+      continue;
     }
+    kept[table].push(read);
+    for (const problem of row.odd) die(problem, "odd_field");
   }
   return { units, deadLetters, restored };
 }
 
-function linesOf(body: Uint8Array): string[] {
-  return Buffer.from(body)
-    .toString("utf8")
-    .split("\n")
-    .filter((line) => line !== "");
+/** The values of a row. The first that no archive can hold is the row's problem; nothing of such a row is kept. */
+class RowValues {
+  problem: string | null = null;
+  /** Which values are null here because no archive holds them: archives of older releases held more. */
+  readonly odd: string[] = [];
+  readonly #row: PieceRow;
+
+  constructor(line: string, columns: readonly string[]) {
+    const values = parsedJson(line);
+    const isRow =
+      Array.isArray(values) && values.every((value) => value === null || typeof value === "string");
+    const texts = isRow ? (values as (string | null)[]) : [];
+    this.#row = Object.fromEntries(columns.map((name, place) => [name, texts[place] ?? null]));
+    if (!isRow) this.refuse("it is no row");
+  }
+
+  refuse(problem: string): null {
+    this.problem ??= problem;
+    return null;
+  }
+
+  text(name: string): string | null {
+    return this.#row[name] ?? null;
+  }
+
+  maybe(name: string, is: (text: string) => boolean): string | null {
+    const value = this.text(name);
+    return value === null || is(value) ? value : this.refuse(`${name} is ${shown(value)}`);
+  }
+
+  given(name: string, is: (text: string) => boolean = () => true): string {
+    return this.maybe(name, is) ?? this.refuse(`${name} is NULL`) ?? "";
+  }
+
+  value({ column, unit, signed }: Pick<Field, "column" | "unit" | "signed">): string | null {
+    const text = this.text(column);
+    if (text === null) return null;
+    const isTimed = unit === "instant" || unit === "date";
+    const asTime = isTime(text) ? text : null;
+    const value = isTimed ? asTime : heldNumber(text, { unit, ...(signed && { signed }) });
+    if (value === null) this.odd.push(`${column} is ${shown(text)}`);
+    return value;
+  }
 }
 
-function rowOf(line: string, { table, columns }: ExportCall): Cell<PieceRow> {
-  if (!(table in PIECE_COLUMNS)) return { ok: false, problem: `no table ${shown(table)} is known` };
-  const values = parsedJson(line);
-  if (!Array.isArray(values) || !values.every((value) => value === null || typeof value === "string"))
-    return { ok: false, problem: "it is no row" };
-  const texts = values as (string | null)[];
-  return { ok: true, value: Object.fromEntries(columns.map((name, place) => [name, texts[place] ?? null])) };
+function sourceOf(row: RowValues): RestoredSource {
+  return { id: Number(row.given("id", isInteger(2 ** 15))), source: recordSource(row, "kind", "name") };
 }
 
-function sourceOf(row: PieceRow): RestoredSource {
-  return { id: Number(given(row, "id", isInteger(2 ** 15))), source: recordSource(row, "kind", "name") };
-}
-
-function recordSource(row: PieceRow, kind: string, name: string): RecordSource {
+function recordSource(row: RowValues, kind: string, name: string): RecordSource {
   const isKind = (text: string): boolean => ["account", "simulated", "import"].includes(text);
-  return { kind: given(row, kind, isKind) as RecordSource["kind"], name: cleanText(given(row, name)) };
+  return { kind: row.given(kind, isKind) as RecordSource["kind"], name: cleanText(row.given(name)) };
 }
 
-function identityOf(row: PieceRow): InstrumentRow {
-  const expiration = maybe(row, "expiration", isDateText);
-  const optionType = maybe(row, "option_type", (text) => text === "CALL" || text === "PUT");
-  const strike = maybe(row, "strike", (text) => heldNumber(text, STRIKE) !== null);
+function identityOf(row: RowValues): InstrumentRow {
+  const expiration = row.maybe("expiration", isDateText);
+  const optionType = row.maybe("option_type", (text) => text === "CALL" || text === "PUT");
+  const strike = row.maybe("strike", (text) => heldNumber(text, STRIKE) !== null);
   const parts = [expiration, optionType, strike].filter((part) => part !== null).length;
-  if (parts !== 0 && parts !== 3) throw new Unfit("expiration, option_type and strike go together");
-  const symbol = archivedSymbol(given(row, "symbol"));
+  if (parts !== 0 && parts !== 3) row.refuse("expiration, option_type and strike go together");
+  const symbol = archivedSymbol(row.given("symbol"));
   return {
-    securityType: given(row, "security_type"),
+    securityType: row.given("security_type"),
     symbol,
     expiration,
     optionType,
     // Exports of older versions have no roots.
-    root: row["root"] ?? undefined,
+    root: row.text("root") ?? undefined,
     strike: strike === null ? null : canonicalDecimal(strike),
     exchange: null,
     description: null,
     contractSize: null,
     // Exports of older versions do not say it: the types of theirs stay as they are.
-    assumedType: maybe(row, "type_assumed", isFlag) === "true",
+    assumedType: row.maybe("type_assumed", isFlag) === "true",
     underlying: optionType === null ? null : symbol,
   };
 }
 
-function instrumentOf(row: PieceRow): RestoredInstrument {
-  const described = { exchange: row["exchange"] ?? null, description: row["description"] ?? null };
-  const contractSize = maybe(row, "contract_size", isInteger(2n ** 63n));
-  const underlyingType = row["underlying_type"] ?? null;
+function instrumentOf(row: RowValues): RestoredInstrument {
+  const described = { exchange: row.text("exchange"), description: row.text("description") };
+  const contractSize = row.maybe("contract_size", isInteger(2n ** 63n));
+  const underlyingType = row.text("underlying_type");
   const saidAt = {
-    exchange: maybe(row, "exchange_at", isTime),
-    description: maybe(row, "description_at", isTime),
-    contractSize: maybe(row, "contract_size_at", isTime),
+    exchange: row.maybe("exchange_at", isTime),
+    description: row.maybe("description_at", isTime),
+    contractSize: row.maybe("contract_size_at", isTime),
   };
   return {
-    id: Number(given(row, "id", isInteger(2 ** 31))),
-    row: { ...identityOf(row), ...described, contractSize, writtenStrike: row["strike"] ?? null },
+    id: Number(row.given("id", isInteger(2 ** 31))),
+    row: { ...identityOf(row), ...described, contractSize, writtenStrike: row.text("strike") },
     underlyingType,
-    firstSeenAt: given(row, "first_seen_at", isTime),
-    lastSeenAt: given(row, "last_seen_at", isTime),
+    firstSeenAt: row.given("first_seen_at", isTime),
+    lastSeenAt: row.given("last_seen_at", isTime),
     ...(Object.values(saidAt).some((at) => at !== null) && { saidAt }),
   };
 }
 
-function unitOf(row: PieceRow, odd: string[]): QuoteUnit {
-  const value = (field: Field): string | null => valueOf(row, field, odd);
+function unitOf(row: RowValues): QuoteUnit {
+  const value = (field: Field): string | null => row.value(field);
   const quote = {
     ...valuesByName(PRICE_FIELDS, value),
     extended: { ...NO_QUOTE.extended, ...valuesByName(EXTENDED_FIELDS, value) },
   };
-  const extended = given(row, "extended", isFlag) === "true";
+  const extended = row.given("extended", isFlag) === "true";
   return {
-    observedAt: given(row, "observed_at", isTime),
-    delayed: given(row, "delayed", isFlag) === "true",
+    observedAt: row.given("observed_at", isTime),
+    delayed: row.given("delayed", isFlag) === "true",
     instrument: identityOf(row),
     quote,
     greeksDelta: null,
@@ -152,48 +175,18 @@ function unitOf(row: PieceRow, odd: string[]): QuoteUnit {
   };
 }
 
-function dividendOf(row: PieceRow, odd: string[]): RestoredDividend {
+function dividendOf(row: RowValues): RestoredDividend {
   return {
-    observedAt: given(row, "observed_at", isTime),
+    observedAt: row.given("observed_at", isTime),
     instrument: identityOf(row),
     source: recordSource(row, "source_kind", "source_name"),
-    exDate: maybe(row, "ex_date", isDateText),
-    amount: valueOf(row, AMOUNT, odd),
-    yield: valueOf(row, YIELD, odd),
+    exDate: row.maybe("ex_date", isDateText),
+    amount: row.value(AMOUNT),
+    yield: row.value(YIELD),
   };
 }
 
-function given(row: PieceRow, name: string, is: (text: string) => boolean = () => true): string {
-  const value = maybe(row, name, is);
-  if (value === null) throw new Unfit(`${name} is NULL`);
-  return value;
-}
-
-function maybe(row: PieceRow, name: string, is: (text: string) => boolean): string | null {
-  const value = row[name] ?? null;
-  if (value !== null && !is(value)) throw new Unfit(`${name} is ${shown(value)}`);
-  return value;
-}
-
 const [, AMOUNT, YIELD] = DIVIDEND_FIELDS;
-
-/** A value; null with what is wrong in `odd` where no archive holds it: archives of older releases held more. */
-function valueOf(
-  row: PieceRow,
-  { column, unit, signed }: Pick<Field, "column" | "unit" | "signed">,
-  odd: string[],
-): string | null {
-  const text = row[column] ?? null;
-  if (text === null) return null;
-  const isTimed = unit === "instant" || unit === "date";
-  const value = isTimed
-    ? isTime(text)
-      ? text
-      : null
-    : heldNumber(text, { unit, ...(signed && { signed }) });
-  if (value === null) odd.push(`${column} is ${shown(text)}`);
-  return value;
-}
 
 /** A number as `numeric` writes it, as far as an archive holds it. */
 function heldNumber(text: string, kind: NumberKind): string | null {

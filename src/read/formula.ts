@@ -18,7 +18,6 @@ export function exact(text: string): string {
   return HARMLESS_TEXT.test(text) ? text.slice(1) : text;
 }
 
-/** SQL of the same as `harmless`. @param sql of the value */
 export function harmlessSql(sql: string): string {
   return `regexp_replace((${sql})::text, '^(''*${FORMULA})', '''\\1')`;
 }

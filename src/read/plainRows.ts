@@ -15,11 +15,9 @@ import { type RawRow, RowSplitter } from "./splitRows.ts";
 
 type PieceRows = Required<Pick<AnswerRows, "units" | "deadLetters" | "cut">>;
 
-/** A row that was read. */
 type RowResult = {
   ok: true;
   unit: QuoteUnit;
-  /** Of its instrument. */
   key: string;
   /** How many of its times say more than microseconds. */
   cut: number;
@@ -63,7 +61,7 @@ export function plainRows(record: ResponseRecord): PieceRows {
 
 /** The header and the rows of a piece, at their lines of the file. */
 function rowsOfBody(body: Uint8Array, firstLine: number): { header: Buffer; rows: RawRow[] } {
-  const splitter = new RowSplitter(",");
+  const splitter = new RowSplitter();
   const [header, ...rows] = [...splitter.push(Buffer.from(body)), ...splitter.finish()];
   // The header stands before the first row of every piece.
   const moved = firstLine - (rows[0]?.line ?? firstLine);

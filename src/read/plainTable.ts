@@ -13,7 +13,6 @@ import { MAX_ROW_BYTES } from "./splitRows.ts";
 /** What names the instrument of a row: one name, or its parts. */
 export const PARTS = ["symbol", "root", "expiration", "option_type", "strike", "security_type"] as const;
 
-/** What a row may say of its instrument besides. */
 const SAID = ["exchange", "description"] as const;
 
 /** Where a row of a map stands in the vendor's file, and why the map's engine has refused a line, with its text. */

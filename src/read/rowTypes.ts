@@ -50,7 +50,6 @@ export type DeadLetter = {
   fragment: string | null;
 };
 
-/** All that one answer becomes. */
 export type AnswerRows = {
   record: ResponseRecord;
   position: { segment: string; offset: number };
@@ -61,11 +60,9 @@ export type AnswerRows = {
   deadLetters: DeadLetter[];
   /** Of plain tables alone: of how many times what is beyond microseconds was left out. */
   cut?: number;
-  /** Of pieces of an export alone. */
   restored?: RestoredRows;
 };
 
-/** A source with the number it had. */
 export type RestoredSource = { id: number; source: RecordSource };
 
 /** An instrument with the number it had and the type of its underlying. */
@@ -89,7 +86,6 @@ export type RestoredDividend = {
   yield: string | null;
 };
 
-/** What a piece of an export holds besides quotes. */
 export type RestoredRows = {
   sources: RestoredSource[];
   instruments: RestoredInstrument[];

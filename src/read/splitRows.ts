@@ -18,7 +18,7 @@ export const MAX_ROW_BYTES = 16_384;
 /** Kept bytes of a longer row: enough to recognize it again, also when it is cut behind a carriage return. */
 const KEPT_BYTES = MAX_ROW_BYTES + 2;
 
-const [QUOTE, NEWLINE, RETURN] = [0x22, 0x0a, 0x0d];
+const [QUOTE, COMMA, NEWLINE, RETURN] = [0x22, 0x2c, 0x0a, 0x0d];
 
 /** Where a row ends; `cut`: inside of its line, whose rest is skipped. */
 type RowEnd = { at: number; broken: boolean; cut: boolean };
@@ -26,15 +26,8 @@ type RowEnd = { at: number; broken: boolean; cut: boolean };
 /** Makes rows of bytes that come in pieces. Skips empty lines. */
 export class RowSplitter {
   #rest: Buffer = Buffer.alloc(0);
-  #line: number;
+  #line = 1;
   #passingOver = false;
-  readonly #delimiter: number;
-
-  /** @param delimiter one character of ASCII; `line` is that of the text's beginning */
-  constructor(delimiter: string, line = 1) {
-    this.#delimiter = delimiter.charCodeAt(0);
-    this.#line = line;
-  }
 
   push(bytes: Buffer): RawRow[] {
     this.#rest = this.#rest.length === 0 ? bytes : Buffer.concat([this.#rest, bytes]);
@@ -96,19 +89,15 @@ export class RowSplitter {
         const next = text[at + 1];
         // A doubled quote belongs to the value. A quote inside of a value is the next row's: none closes this one.
         if (next === QUOTE) at++;
-        else if (this.#endsValue(next)) quoted = false;
+        else if (next === undefined || [COMMA, NEWLINE, RETURN].includes(next)) quoted = false;
         else return "unclosed";
       } else if (byte === NEWLINE) return at;
       else if (begins && byte === QUOTE) quoted = true;
-      begins = !quoted && byte === this.#delimiter;
+      begins = !quoted && byte === COMMA;
     }
     if (last === start + MAX_ROW_BYTES) return "unclosed";
     if (!ended) return null;
     return quoted ? "unclosed" : text.length;
-  }
-
-  #endsValue(byte: number | undefined): boolean {
-    return byte === undefined || byte === this.#delimiter || byte === NEWLINE || byte === RETURN;
   }
 }
 

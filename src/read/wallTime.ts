@@ -1,5 +1,6 @@
 /** From what clocks on the wall showed to UTC. Pure. */
 import { Temporal } from "temporal-polyfill";
+import { EXCHANGE_ZONE } from "../market/calendar/dates.ts";
 
 /** What a clock on the wall shows: calendar fields, microseconds included. */
 export type LocalTime = {
@@ -11,9 +12,6 @@ export type LocalTime = {
   second: number;
   micros: number;
 };
-
-/** A local minute, in minutes since 1970 UTC; `skipped`: clocks never showed it (spring). */
-type Minute = { starts: number; skipped: boolean };
 
 /** A time, or why there is none. `cut`: the text says more than microseconds. */
 export type TimeResult = { ok: true; micros: bigint; cut?: true } | { ok: false; problem: string };
@@ -35,43 +33,16 @@ export function microsAsUtc({ year, month, day, hour, minute, second, micros }: 
 }
 
 /**
- * Reads local times of one zone. A local time that clocks skip in spring is refused: whoever wrote it down kept
- * another zone. One that they show twice in autumn is the earlier one.
- *
- * @param zone IANA name
- * @throws RangeError for an unknown one, in words of our own: a dead letter keeps them, and systems have different ones
+ * Reads what New York's clocks showed. A time that they skip in spring is refused: whoever wrote it down kept another zone. One that
+ * they show twice in autumn is the earlier one.
  */
-export function createLocalReader(zone: string): (time: LocalTime) => TimeResult {
-  try {
-    Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(zone);
-  } catch (cause) {
-    throw new RangeError(`this machine knows no time zone ${zone}`, { cause });
-  }
-  const minutes = new Map<number, Minute>();
-  return (time) => {
-    const asUtc = microsAsUtc({ ...time, second: 0, micros: 0 });
-    const key = Number(asUtc / 60_000_000n);
-    let minute = minutes.get(key);
-    if (minute === undefined) {
-      minute = readMinute(time, zone);
-      if (minutes.size >= MOST_MINUTES) minutes.clear();
-      minutes.set(key, minute);
-    }
-    if (minute.skipped)
-      return { ok: false, problem: `clocks of ${zone} never showed it: they were put forward` };
-    const start = BigInt(minute.starts) * 60_000_000n;
-    return { ok: true, micros: start + BigInt(time.second) * 1_000_000n + BigInt(time.micros) };
-  };
-}
-
-/** A look into the rules of a zone takes long, and quotes come many to the minute. */
-const MOST_MINUTES = 10_000;
-
-function readMinute({ year, month, day, hour, minute }: LocalTime, zone: string): Minute {
-  const plain = Temporal.PlainDateTime.from({ year, month, day, hour, minute });
-  const earlier = plain.toZonedDateTime(zone, { disambiguation: "earlier" });
+export function exchangeMicros({ second, micros, ...minute }: LocalTime): TimeResult {
+  const shown = Temporal.PlainDateTime.from(minute);
+  const earlier = shown.toZonedDateTime(EXCHANGE_ZONE, { disambiguation: "earlier" });
+  if (!earlier.toPlainDateTime().equals(shown))
+    return { ok: false, problem: `clocks of ${EXCHANGE_ZONE} never showed it: they were put forward` };
   return {
-    starts: earlier.epochMilliseconds / 60_000,
-    skipped: !earlier.toPlainDateTime().equals(plain),
+    ok: true,
+    micros: BigInt(earlier.epochMilliseconds) * 1_000n + BigInt(second * 1_000_000 + micros),
   };
 }

@@ -12,7 +12,7 @@ export function lacksOf(
   market: PolledMarket,
   told: (option: string, message: string) => void,
 ): void {
-  const { title, forms } = market.service;
+  const { title, write } = market.service;
   const lack = chains.map((chain) => lackOfChain(chain, market.service)).find((found) => found !== null);
   if (lack) told("chains", `chains: ${lack}`);
   const lacks = options.map(({ type, ...asked }) =>
@@ -20,7 +20,7 @@ export function lacksOf(
   );
   const ofOption = lacks.find((found) => found !== null);
   if (ofOption) told("options", `options: ${ofOption}`);
-  if (watchlist !== undefined && !forms.includes("watchlist"))
+  if (watchlist !== undefined && !write.watchlist)
     told("watchlist", `watchlist: ${title} has no watchlists, name the symbols`);
   const noDelayed = delayed ? lackOfDelayed(market) : null;
   if (noDelayed !== null) told("delayed", `delayed is true: ${noDelayed}`);
@@ -29,13 +29,13 @@ export function lacksOf(
 /** What a chain asks that a service does not have; null: nothing. */
 export function lackOfChain(
   chain: Chain,
-  service: Pick<PolledMarket["service"], "title" | "forms" | "lackOf">,
+  service: Pick<PolledMarket["service"], "title" | "write" | "lackOf">,
 ): string | null {
-  const { title, forms } = service;
+  const { title, write } = service;
   const { underlying, strikes, expirations, types } = chain;
-  if (isWhole(chain) && !forms.includes("chain"))
+  if (isWhole(chain) && !write.chain)
     return `${title} has no whole chains: name the strikes of ${underlying}`;
-  if (needsList(chain) && !forms.includes("expirations"))
+  if (needsList(chain) && !write.expirations)
     return `${title} lists no expirations: name those of ${underlying}`;
   if (strikes === "all") return null;
   const named = Array.isArray(strikes) ? strikes : [ANY.strike];

@@ -13,7 +13,7 @@ import { type CallClass, faultText, type LimitHeaders, type Limits, SERVICE_LIMI
 import { type BudgetMemory, createBudgets } from "./budgets.ts";
 import type { ServiceKey } from "./keys/key.ts";
 import { STATUS } from "./httpStatus.ts";
-import { createTurns, oncePerTwoTurns } from "./turns.ts";
+import { createTurns } from "./turns.ts";
 
 export type AdmissionOptions = AuthenticateOptions & {
   clock: Clock;
@@ -45,10 +45,8 @@ export type Admission = {
 type Refusal = Extract<Verdict, { ok: false }>;
 
 export function createAdmission(options: AdmissionOptions, fail: Fail, failed: FailureListener): Admission {
-  const { keys, clock, limits = SERVICE_LIMITS } = options;
-  // Keys are looked up every two turns, so a revoked key is refused soon.
-  const current = typeof keys === "function" ? oncePerTwoTurns(keys) : keys;
-  const authenticate = authenticator({ ...options, keys: current });
+  const { clock, limits = SERVICE_LIMITS } = options;
+  const authenticate = authenticator(options);
   const atEndOfTurn = createTurns(options.persistUsed);
   const budgets = createBudgets(limits, options.budgets);
 

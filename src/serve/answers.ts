@@ -1,7 +1,6 @@
 /** Sends answers, all of them XML. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "../ground/clock.ts";
-import { remembered } from "../ground/remembered.ts";
 import { writeErrorDocument } from "../services/reference/writeDocument.ts";
 import { LIMIT_HEADERS, type LimitHeaders } from "./limits.ts";
 
@@ -16,10 +15,7 @@ export const MAX_BODY_BYTES = 16_384;
 /** Most bytes that are read and discarded of an unread body, so that its sender receives the answer. */
 const MOST_DISCARDED = 524_288;
 
-/** The header `Date`, the same for all answers of a second. */
-const dateOfSecond = remembered(1, (second: number) => new Date(second * 1_000).toUTCString());
-
-type Content = { status: number; type?: string; body: string | Buffer };
+type Content = { status: number; type?: string; body: string };
 
 export function send(response: ServerResponse, { status, type = XML_TYPE, body }: Content): void {
   if (response.headersSent) return;
@@ -63,25 +59,20 @@ export function setLimitHeaders(response: ServerResponse, headers: LimitHeaders)
  */
 export function sendQuotes(
   response: ServerResponse,
-  xml: string | Buffer,
+  xml: string,
   { headers, sourceName, now }: { headers: LimitHeaders; sourceName: string; now: Date },
 ): void {
   if (response.headersSent) return;
-  const length = Buffer.byteLength(xml);
-  const head = [
-    "Date",
-    dateOfSecond(Math.floor(now.getTime() / 1_000)),
-    "Content-Type",
-    XML_TYPE,
-    "Content-Length",
-    String(length),
-  ];
-  head.push(SOURCE_HEADER, sourceName);
-  for (const name of LIMIT_HEADERS) head.push(name, headers[name]);
+  const head = {
+    Date: now.toUTCString(),
+    "Content-Type": XML_TYPE,
+    "Content-Length": Buffer.byteLength(xml),
+    [SOURCE_HEADER]: sourceName,
+    ...headers,
+  };
   if (hasUnreadBody(response.req)) response.shouldKeepAlive = false;
   response.writeHead(200, head);
-  // A text whose UTF-8 is not longer is ASCII, which node writes faster as latin1.
-  end(response, xml, typeof xml === "string" && xml.length === length ? "latin1" : "utf8");
+  end(response, xml);
 }
 
 /** Whether a body is still to come that is too long to wait for, or of unknown length. */
@@ -97,17 +88,16 @@ export function declaredBytes(headers: IncomingMessage["headers"]): number {
  * Ends an answer. An answer before the end of the request's body also ends the connection. The rest of the body is read
  * and discarded, up to a bound, because a caller may lose the answer when it is cut off while it sends.
  */
-function end(response: ServerResponse, body: string | Buffer, encoding: BufferEncoding = "utf8"): void {
+function end(response: ServerResponse, body: string): void {
   const { req: request, socket } = response;
   if (!hasUnreadBody(request)) {
-    if (typeof body !== "string") return void response.end(body);
     // Written before the end: a text given to `end` goes to the socket in two pieces, the second of them empty.
-    response.write(body, encoding);
+    response.write(body);
     socket?.uncork();
     return void response.end();
   }
   response.shouldKeepAlive = false;
-  response.write(body, encoding, () => socket?.end());
+  response.write(body, "utf8", () => socket?.end());
   if ("expect" in request.headers) return void response.end();
   let discarded = 0;
   request.on("data", ({ length }: Buffer) => {

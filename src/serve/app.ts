@@ -23,7 +23,6 @@ import { inShort } from "../ground/outsideText.ts";
 /** Most bytes of request line and headers: enough that most over-long targets are answered 414, and counted. */
 const MAX_HEADER_BYTES = 32_768;
 
-/** Most characters of a path in the log. */
 const LOGGED_PATH = 200;
 
 export type Patience = {

@@ -23,53 +23,43 @@ type Budgets = {
   /** Undoes the count of a call that could not be persisted. @param counted the result of `count` */
   refund: (key: ServiceKey, callClass: CallClass, counted: Count) => void;
   useUp: (key: ServiceKey, callClass: CallClass) => void;
-  /** Calls of a class that a token may make per window. */
   limitOf: (key: ServiceKey, callClass: CallClass) => number;
 };
 
+/** Of a window among those of all tokens and classes. */
+export function windowName({ callClass, tokenMark }: Pick<KeptWindow, "callClass" | "tokenMark">): string {
+  return `${callClass} ${tokenMark}`;
+}
+
 /** @param memory default: budgets live as long as the service */
 export function createBudgets(limits: Limits, memory?: BudgetMemory): Budgets {
-  const windows = ofEachClass<Window>();
-  for (const { callClass, tokenMark, ...window } of memory?.kept ?? [])
-    windows[callClass].set(tokenMark, window);
-  const marks = new Map<string, string>();
-  const markOf = ({ accessToken }: ServiceKey): string => {
-    const known = marks.get(accessToken);
-    if (known !== undefined) return known;
-    const mark = tokenMarkOf(accessToken);
-    marks.set(accessToken, mark);
-    return mark;
-  };
+  const windows = new Map<string, Window>((memory?.kept ?? []).map((window) => [windowName(window), window]));
   const limitOf = (key: ServiceKey, callClass: CallClass): number =>
     callClass === "quotes" ? (key.quoteLimit ?? limits.quotes) : limits[callClass];
+  const nameOf = ({ accessToken }: ServiceKey, callClass: CallClass): string =>
+    windowName({ callClass, tokenMark: tokenMarkOf(accessToken) });
   return {
     limitOf,
     count: (key, callClass, nowMs) => {
-      const tokenMark = markOf(key);
+      const tokenMark = tokenMarkOf(key.accessToken);
+      const name = windowName({ callClass, tokenMark });
       const budget = { limit: limitOf(key, callClass), windowMs: limits.windowMs };
-      const counted = countCall(windows[callClass].get(tokenMark), nowMs, budget);
-      const { startMs, used } = counted.window;
-      windows[callClass].set(tokenMark, counted.window);
-      memory?.onChange({ startMs, used, callClass, tokenMark }, key);
+      const counted = countCall(windows.get(name), nowMs, budget);
+      windows.set(name, counted.window);
+      memory?.onChange({ ...counted.window, callClass, tokenMark }, key);
       return counted;
     },
     refund: (key, callClass, { admitted, window: { startMs } }) => {
-      const tokenMark = markOf(key);
-      const window = windows[callClass].get(tokenMark);
-      if (admitted && window?.startMs === startMs)
-        windows[callClass].set(tokenMark, { startMs, used: window.used - 1 });
+      const name = nameOf(key, callClass);
+      const window = windows.get(name);
+      if (admitted && window?.startMs === startMs) windows.set(name, { startMs, used: window.used - 1 });
     },
     useUp: (key, callClass) => {
-      const tokenMark = markOf(key);
-      const window = windows[callClass].get(tokenMark);
-      if (window) windows[callClass].set(tokenMark, { ...window, used: limitOf(key, callClass) });
+      const name = nameOf(key, callClass);
+      const window = windows.get(name);
+      if (window) windows.set(name, { ...window, used: limitOf(key, callClass) });
     },
   };
-}
-
-/** A map for each class of calls, by token mark: a key of both texts would have to be built for each call. */
-export function ofEachClass<Value>(): Record<CallClass, Map<string, Value>> {
-  return { quotes: new Map(), orders: new Map(), other: new Map() };
 }
 
 function tokenMarkOf(token: string): string {

@@ -20,4 +20,7 @@ export const STATUS = {
   headersTooLong: 431,
   /** An authenticated call whose answer the specification does not show; it is counted. */
   notShown: 501,
+  failed: 500,
+  /** The archive's database is away, or too slow. */
+  databaseAway: 503,
 } as const;

@@ -12,13 +12,13 @@
  * A budget's line says how many calls of a token and class were counted in a window; the last line counts. Each new file
  * begins with the open windows, so older files can be removed at any time. Versions without budgets ignore these lines.
  */
-import { closeSync, openSync, readdirSync, unlinkSync, writeSync } from "node:fs";
+import { closeSync, openSync, readdirSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "../ground/clock.ts";
 import { QuotekeeperError } from "../ground/errors.ts";
 import { readTextFileSync } from "../ground/plainFiles.ts";
 import { type CallClass } from "./limits.ts";
-import { type KeptWindow, ofEachClass } from "./budgets.ts";
+import { type KeptWindow, windowName } from "./budgets.ts";
 import type { UsedBy, UsedNonce } from "../services/oauth/nonces.ts";
 
 type NonceLogOptions = {
@@ -69,8 +69,8 @@ export class NonceLog {
   #closed: ClosedFile[];
   #current: OpenFile | null = null;
   #waiting: WaitingLines | null = null;
-  readonly #windows = ofEachClass<KeptWindow>();
-  readonly #changed = ofEachClass<KeptWindow>();
+  readonly #windows: Windows = new Map();
+  readonly #changed: Windows = new Map();
 
   /**
    * Reads the files of earlier runs and begins a file.
@@ -87,19 +87,17 @@ export class NonceLog {
     const kept = found.map((file) => file.horizon).filter((at) => at <= nowSeconds + MAX_CLOCK_STEP_SECONDS);
     this.#horizon = Math.max(sinceBoot, ...kept);
     this.#closed = found.map(({ path, begunAt, used }) => ({ path, begunAt, newest: newestOf(used) }));
-    for (const window of found.flatMap((file) => file.windows))
-      this.#windows[window.callClass].set(window.tokenMark, window);
+    for (const window of found.flatMap((file) => file.windows)) this.#windows.set(windowName(window), window);
     attempt(dir, () => this.#begin(nowSeconds, nowSeconds - windowSeconds));
     this.horizon = this.#horizon;
     this.remembered = found.flatMap(({ used }) => used).filter(({ timestamp }) => timestamp >= this.horizon);
-    this.windows = allOf(this.#windows);
+    this.windows = [...this.#windows.values()];
   }
 
   /** Notes a changed window, which is written with the next nonce. */
   note(window: KeptWindow): void {
-    const { callClass, tokenMark } = window;
-    this.#windows[callClass].set(tokenMark, window);
-    this.#changed[callClass].set(tokenMark, window);
+    this.#windows.set(windowName(window), window);
+    this.#changed.set(windowName(window), window);
   }
 
   /** Notes a nonce, which the next `write` writes. */
@@ -138,11 +136,11 @@ export class NonceLog {
     const over = this.#closed.filter(isOver);
     this.#closed = this.#closed.filter((file) => !isOver(file));
     this.#horizon = Math.max(this.#horizon, ...over.map(({ newest }) => newest + 1));
-    for (const { callClass, tokenMark, startMs } of allOf(this.#windows))
-      if (startMs + limitWindowMs <= clock.now().getTime()) this.#windows[callClass].delete(tokenMark);
+    for (const [name, { startMs }] of this.#windows)
+      if (startMs + limitWindowMs <= clock.now().getTime()) this.#windows.delete(name);
     // The new header is written before the files are removed whose nonces it stands for.
     try {
-      writeLines(fd, `quotekeeper-nonces 1 ${this.#horizon}\n${linesOf(this.#windows)}`);
+      writeFileSync(fd, `quotekeeper-nonces 1 ${this.#horizon}\n${linesOf(this.#windows)}`);
     } catch (error) {
       closeSync(fd);
       throw error;
@@ -156,8 +154,8 @@ export class NonceLog {
     const file = this.#current ?? this.#begin(nowSeconds, horizon);
     file.newest = Math.max(file.newest, newest);
     try {
-      writeLines(file.fd, lines + linesOf(this.#changed));
-      for (const changed of Object.values(this.#changed)) changed.clear();
+      writeFileSync(file.fd, lines + linesOf(this.#changed));
+      this.#changed.clear();
     } catch (error) {
       // A truncated line must stay the last line of its file.
       this.close();
@@ -202,27 +200,18 @@ function windowOf(line: string): KeptWindow | null {
   return { callClass: callClass as CallClass, tokenMark, startMs: Number(startMs), used: Number(used) };
 }
 
-type Windows = Record<CallClass, Map<string, KeptWindow>>;
+/** By `windowName`. */
+type Windows = Map<string, KeptWindow>;
 
 function linesOf(windows: Windows): string {
   let lines = "";
-  for (const ofClass of Object.values(windows))
-    for (const { callClass, tokenMark, startMs, used } of ofClass.values())
-      lines += `budget ${callClass} ${tokenMark} ${startMs} ${used}\n`;
+  for (const { callClass, tokenMark, startMs, used } of windows.values())
+    lines += `budget ${callClass} ${tokenMark} ${startMs} ${used}\n`;
   return lines;
-}
-
-function allOf(windows: Windows): KeptWindow[] {
-  return Object.values(windows).flatMap((ofClass) => [...ofClass.values()]);
 }
 
 function newestOf(used: readonly UsedNonce[]): number {
   return used.reduce((newest, { timestamp }) => Math.max(newest, timestamp), 0);
-}
-
-function writeLines(fd: number, lines: string): void {
-  const written = writeSync(fd, lines);
-  if (written !== lines.length) throw Object.assign(new Error("the disk is full"), { code: "ENOSPC" });
 }
 
 /** Another run may have removed the file already. */

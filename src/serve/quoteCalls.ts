@@ -1,11 +1,11 @@
 /** Answers GET /v1/market/quotes.xml for an admitted call. */
 import type { Clock } from "../ground/clock.ts";
+import { remembered } from "../ground/remembered.ts";
 import { splitTarget } from "../services/oauth/protocol.ts";
 import { parseRequest } from "../services/reference/parseRequest.ts";
-import { writeDocument, writeDocumentBytes } from "../services/reference/writeDocument.ts";
+import { writeDocument } from "../services/reference/writeDocument.ts";
 import type { Admission, AdmittedCall, Answer } from "./admission.ts";
 import { type Fail, sendQuotes, setLimitHeaders } from "./answers.ts";
-import { createTargetMemory } from "./authenticate.ts";
 import type { QuoteSource } from "./source.ts";
 import { STATUS } from "./httpStatus.ts";
 import { answerQuotes, type Quotes, type RequestedQuotes, wantedBy } from "./wanted.ts";
@@ -17,9 +17,6 @@ import { answerQuotes, type Quotes, type RequestedQuotes, wantedBy } from "./wan
 export const REAL_TIME_REFUSED = 403;
 
 const DELAYED_ONLY = "this token may see delayed quotes alone; ask with delayed=true";
-
-/** An answer of more instruments is sent as bytes. */
-const MOST_AS_TEXT = 8;
 
 /** What answers of quotes are made of. */
 export type AnswerParts = {
@@ -43,9 +40,7 @@ export function quotesAnswer({ source, clock, newId, fail, outcomeOf }: AnswerPa
       setLimitHeaders(response, headers);
       return fail(response, outcome.status, outcome.problem);
     }
-    // A short text leaves in one piece with its headers; a long one would have to be encoded once more.
-    const write = outcome.length > MOST_AS_TEXT ? writeDocumentBytes : writeDocument;
-    const xml = write({ id: newId(), instruments: outcome });
+    const xml = writeDocument({ id: newId(), instruments: outcome });
     sendQuotes(response, xml, { headers, sourceName: source.name, now: clock.now() });
   };
   return (call) => {
@@ -54,18 +49,17 @@ export function quotesAnswer({ source, clock, newId, fail, outcomeOf }: AnswerPa
   };
 }
 
+/** A longer target, in characters, is not remembered; nor is one that is signed in its query: neither comes again. */
+const LONGEST_REMEMBERED = 2_048;
+
 /** The outcome of a call; a promise only if the source returns one. */
 export function outcomes(source: QuoteSource, clock: Pick<Clock, "now">): AnswerParts["outcomeOf"] {
-  const known = createTargetMemory<AskedFor>();
-  const askedBy = (target: string): AskedFor => {
-    const before = known.find(target);
-    if (before !== undefined) return before;
-    const asked = askedFor(target);
-    known.remember(target, asked);
-    return asked;
-  };
+  // Callers ask for the same quotes each minute.
+  const rememberedBy = remembered(1_000, askedFor);
   return ({ request, key }) => {
-    const asked = askedBy(request.url ?? "");
+    const target = request.url ?? "";
+    const comesAgain = target.length <= LONGEST_REMEMBERED && !target.includes("oauth_");
+    const asked = comesAgain ? rememberedBy(target) : askedFor(target);
     if (typeof asked === "string") return malformed(asked);
     const isDelayedOnly = key.access === "delayed";
     if (isDelayedOnly && asked.delayedAsked === false)

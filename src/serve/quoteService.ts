@@ -4,7 +4,8 @@
  */
 import type { ServerResponse } from "node:http";
 import type { Clock } from "../ground/clock.ts";
-import { QUOTES_PATH } from "../services/reference/requestTarget.ts";
+import { QuotekeeperError } from "../ground/errors.ts";
+import { QUOTES_PATH } from "../services/reference/writeReference.ts";
 import { type AdmissionOptions, type Answer, createAdmission } from "./admission.ts";
 import { failWith, setLimitHeaders } from "./answers.ts";
 import { type Call, createApp, PATIENCE, type Patience, type ServiceLog } from "./app.ts";
@@ -48,7 +49,7 @@ export function createQuoteService(options: QuoteServiceOptions): QuoteService {
   const fail = failWith(newId, clock);
   const failed = (response: ServerResponse, error: unknown): void => {
     options.logger?.error({ err: error }, "a call failed");
-    fail(response, (error as { statusCode?: number }).statusCode ?? 500, "the service failed");
+    fail(response, isOfDatabase(error) ? STATUS.databaseAway : STATUS.failed, "the service failed");
   };
   const { admit, useUp } = createAdmission(options, fail, failed);
   const quotes = answerQuotes({ source, clock, newId, fail, useUp, outcomeOf: outcomes(source, clock) });
@@ -77,6 +78,10 @@ export function createQuoteService(options: QuoteServiceOptions): QuoteService {
   });
 
   return { listen: app.listen, close: app.close };
+}
+
+function isOfDatabase(error: unknown): boolean {
+  return error instanceof QuotekeeperError && /^(?:DATABASE_|DISK_FULL$)/.test(error.code);
 }
 
 /** A path under market/quotes is of the quotes class, with any method and suffix. */

@@ -7,7 +7,7 @@ import type { Instant } from "../ground/clock.ts";
 import { createArchiveSource, KINDS, type RowsKind } from "./archive/archiveSource.ts";
 import { NO_WATCHLISTS, readWatchlists } from "./archive/readWatchlists.ts";
 import type { Playback } from "./playback.ts";
-import { createSimulatedMarket, simulatedSource } from "./simulated/market.ts";
+import { createSimulatedMarket } from "./simulated/market.ts";
 import type { QuoteSource } from "./source.ts";
 import type { Edges } from "../ground/edges.ts";
 import { type Archive, archiveExists, withSchema } from "../archive/openArchive.ts";
@@ -73,7 +73,7 @@ function openSimulated({ clock }: Edges, { seed, asOf, speed }: SourceRequest): 
         };
   const pace = playback ? `, from ${playback.from}${atSpeed(playback.speed)}` : "";
   return {
-    source: simulatedSource(createSimulatedMarket({ seed }), playback),
+    source: createSimulatedMarket({ seed, playback }),
     description: `SIMULATED market (seed ${seed}, open around the clock${pace})`,
   };
 }

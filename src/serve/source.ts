@@ -19,16 +19,11 @@ export type QuoteSource = {
    */
   readonly name: "simulated" | "archive";
   /**
-   * The quote of an instrument at an instant; `unknownQuote(key)` when the source does not know the instrument. Symbols are
-   * not case sensitive, and are answered as the source has them. The service calls it for all instruments of a request
-   * at once, without waiting in between.
+   * The quotes of all instruments of a request, in the order of `keys`; `unknownQuote(key)` of one that the source does not know.
+   * Symbols are not case sensitive, and are answered as the source has them. The caller must not change a quote: a source may return
+   * the same object twice.
    */
-  quote: (key: InstrumentKey, at: Date) => InstrumentQuote | Promise<InstrumentQuote>;
-  /**
-   * The quotes of all instruments of a request, in the order of `keys`; used in place of `quote` if present. The caller
-   * must not change a quote: a source may return the same object twice.
-   */
-  quotes?: (
+  quotes: (
     keys: readonly InstrumentKey[],
     asked: SourceQuestion,
   ) => readonly InstrumentQuote[] | Promise<readonly InstrumentQuote[]>;

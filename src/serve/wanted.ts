@@ -8,9 +8,9 @@ import {
   security,
 } from "../market/instrument.ts";
 import type { InstrumentQuote } from "../quotes/document.ts";
-import { DELAYED_DEFAULT, type QuoteRequest } from "../services/reference/parseRequest.ts";
+import type { QuoteRequest } from "../services/reference/parseRequest.ts";
 import { keyOfSymbol } from "../quotes/call.ts";
-import { type SourceQuestion, DELAY_MS, type QuoteSource } from "./source.ts";
+import type { QuoteSource, SourceQuestion } from "./source.ts";
 
 /**
  * Assumed: a longer list of symbols is refused with 400. It is the largest list that clients of the live service
@@ -53,9 +53,9 @@ export function answerQuotes(
 ): Quotes | Promise<Quotes> {
   const { watchlist, keys } = wanted;
   const answer = (members: readonly string[] | null): Quotes | Promise<Quotes> => {
-    const found = keys && quotesOf(source, keys, asked);
+    const found = keys && source.quotes(keys, asked);
     if (!members) return found ?? `the watchlist "${watchlist ?? ""}" is not known`;
-    const ofMembers = () => quotesOf(source, eachOnce(members.map(keyOfMember)), asked);
+    const ofMembers = () => source.quotes(eachOnce(members.map(keyOfMember)), asked);
     // A symbol goes before a watchlist of the same name; `watchlist=` asks for the watchlist.
     const choose = (quotes: readonly InstrumentQuote[]) =>
       quotes.every(({ unknownSymbol }) => unknownSymbol === true) ? ofMembers() : quotes;
@@ -64,17 +64,6 @@ export function answerQuotes(
   };
   const members = watchlist === null ? null : source.watchlist(watchlist);
   return members instanceof Promise ? members.then(answer) : answer(members);
-}
-
-function quotesOf(
-  source: QuoteSource,
-  keys: readonly InstrumentKey[],
-  asked: SourceQuestion,
-): readonly InstrumentQuote[] | Promise<readonly InstrumentQuote[]> {
-  if (source.quotes) return source.quotes(keys, asked);
-  const delayMs = (asked.delayed ?? DELAYED_DEFAULT) ? DELAY_MS : 0;
-  const at = new Date(asked.now.getTime() - delayMs);
-  return Promise.all(keys.map((key) => source.quote(key, at)));
 }
 
 /** Each instrument once, in the order of first places: a request may name an instrument in two ways. */

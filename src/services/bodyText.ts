@@ -1,4 +1,3 @@
-/** The bytes of an answer as text. */
 import { isAscii } from "node:buffer";
 import { refused } from "../quotes/document.ts";
 

@@ -8,7 +8,6 @@ import type { QuoteCall } from "../quotes/call.ts";
 import { readHttpDate } from "../quotes/rateLimit.ts";
 import { estimateSkew, SUSPECT_SKEW_MS } from "./clockSkew.ts";
 
-/** A call of the checkup, and its answer. */
 export type Probe = { call: QuoteCall; answer: Answer } & Pick<
   ResponseRecord,
   "status" | "headers" | "body" | "requestedAt" | "observedAt"
@@ -32,7 +31,6 @@ export type Checkup = {
   findings: (probed: readonly Probe[], isDelayed: boolean | null) => Finding[];
 };
 
-/** Calls of a checkup, at most. */
 export const MOST_CALLS = 10;
 
 /** A symbol that every service of American quotes knows. */
@@ -40,75 +38,77 @@ export const KNOWN = "SPY";
 
 export const asking = (...symbols: string[]): QuoteCall => ({ form: "symbols", symbols, delayed: false });
 
+type Judgement = readonly [Finding["verdict"], string];
+
+/** @param needed `when it is not so`: what is unknown may be so */
 export function finding(
   assumption: string,
-  [verdict, why]: readonly [Finding["verdict"], string],
-  needed = false,
+  judge: () => Judgement,
+  needed: boolean | "when it is not so" = false,
 ): Finding {
-  return { assumption, verdict, why, needed };
+  const [verdict, why] = judge();
+  return { assumption, verdict, why, needed: needed === "when it is not so" ? verdict === "not_so" : needed };
 }
 
 export const NOT_ASKED = ["unknown", "no call came so far"] as const;
 
 export function acceptedFinding([first]: readonly Probe[]): Finding {
-  const judged = (): readonly [Finding["verdict"], string] => {
-    if (!first) return NOT_ASKED;
-    const { outcome } = first.answer;
-    if (outcome === "quotes") return ["ok", `HTTP ${first.status}`];
-    return [outcome === "unauthorized" ? "not_so" : "unknown", `HTTP ${first.status}, taken as ${outcome}`];
-  };
-  return finding("The service accepts the credentials", judged(), true);
+  return finding(
+    "The service accepts the credentials",
+    () => {
+      if (!first) return NOT_ASKED;
+      const { outcome } = first.answer;
+      if (outcome === "quotes") return ["ok", `HTTP ${first.status}`];
+      return [outcome === "unauthorized" ? "not_so" : "unknown", `HTTP ${first.status}, taken as ${outcome}`];
+    },
+    true,
+  );
 }
 
 /** @param form what answers are in */
 export function readableFinding(form: string, probed: readonly Probe[]): Finding {
-  const read = probed.filter(({ answer }) => answer.outcome === "quotes").length;
-  const broken = probed.find(({ answer }) => answer.outcome === "malformed");
-  const all = `${read} of ${probed.length} answers were whole quotes`;
   return finding(
     `Answers come as ${form}, and can be read`,
-    broken
-      ? ["not_so", `${all}; HTTP ${broken.status} with something else`]
-      : [read > 0 ? "ok" : "unknown", all],
+    () => {
+      const read = probed.filter(({ answer }) => answer.outcome === "quotes").length;
+      const broken = probed.find(({ answer }) => answer.outcome === "malformed");
+      const all = `${read} of ${probed.length} answers were whole quotes`;
+      if (broken) return ["not_so", `${all}; HTTP ${broken.status} with something else`];
+      return [read > 0 ? "ok" : "unknown", all];
+    },
     true,
   );
 }
 
 /** Whether these headers are in each answer. @param names in lower case */
 export function headersFinding(names: readonly string[], probed: readonly Probe[]): Finding {
-  const missing = names.filter((name) => probed.some(({ headers }) => headers[name] === undefined));
-  return finding(
-    `Each answer has the headers ${names.join(", ")}`,
-    probed.length === 0
-      ? NOT_ASKED
-      : missing.length === 0
-        ? ["ok", `in ${probed.length} of ${probed.length} answers`]
-        : ["not_so", `missing in an answer: ${missing.join(", ")}`],
-  );
+  return finding(`Each answer has the headers ${names.join(", ")}`, () => {
+    if (probed.length === 0) return NOT_ASKED;
+    const missing = names.filter((name) => probed.some(({ headers }) => headers[name] === undefined));
+    if (missing.length > 0) return ["not_so", `missing in an answer: ${missing.join(", ")}`];
+    return ["ok", `in ${probed.length} of ${probed.length} answers`];
+  });
 }
 
 /** The time in a header beside the answer's `Date`. @param unitMs of the header's number */
 export function expiryFinding(name: string, unitMs: 1 | 1_000, probed: readonly Probe[]): Finding {
   const [unit, other] = unitMs === 1 ? ["milliseconds", "seconds"] : ["seconds", "milliseconds"];
-  const times = probed.flatMap(({ headers }) => {
-    const value = Number(headers[name]?.trim() || NaN);
-    const date = readHttpDate(headers["date"]);
-    return Number.isFinite(value) && date !== null ? [{ value, date }] : [];
-  });
-  const fits = (each: number): boolean =>
-    times.every(({ value, date }) => Math.abs(value * each - date) < LONGEST_WINDOW_MS);
-  const judged = (): readonly [Finding["verdict"], string] => {
+  return finding(`${name} is the end of the window, in ${unit} since 1970`, () => {
+    const times = probed.flatMap(({ headers }) => {
+      const value = Number(headers[name]?.trim() || NaN);
+      const date = readHttpDate(headers["date"]);
+      return Number.isFinite(value) && date !== null ? [{ value, date }] : [];
+    });
+    const fits = (each: number): boolean =>
+      times.every(({ value, date }) => Math.abs(value * each - date) < LONGEST_WINDOW_MS);
     if (times.length === 0) return ["unknown", "no answer has it beside a Date"];
     if (fits(unitMs)) {
       const aheadMs = times.map(({ value, date }) => value * unitMs - date);
       return ["ok", `up to ${Math.ceil(Math.max(...aheadMs) / 1_000)} s after Date`];
     }
-    return [
-      "not_so",
-      fits(1_001 - unitMs) ? `it is in ${other}` : `neither in ${unit} nor in ${other} is it near Date`,
-    ];
-  };
-  return finding(`${name} is the end of the window, in ${unit} since 1970`, judged());
+    const isOther = fits(1_001 - unitMs);
+    return ["not_so", isOther ? `it is in ${other}` : `neither in ${unit} nor in ${other} is it near Date`];
+  });
 }
 
 /** Assumed: no window of a limit is longer than a day. */
@@ -116,19 +116,18 @@ const LONGEST_WINDOW_MS = 86_400_000;
 
 /** Whether a count rises by one with each call, as far as the window was the same. */
 export function countFinding(used: string, expiry: string, probed: readonly Probe[]): Finding {
-  const steps = probed.slice(1).flatMap(({ headers }, place) => {
-    const before = probed[place]?.headers ?? {};
-    const step = Number(headers[used] ?? NaN) - Number(before[used] ?? NaN);
-    return headers[expiry] === before[expiry] && Number.isFinite(step) ? [step] : [];
-  });
-  const right = steps.filter((step) => step === 1).length;
-  const judged = (): readonly [Finding["verdict"], string] => {
+  return finding(`${used} rises by one with each call`, () => {
+    const steps = probed.slice(1).flatMap(({ headers }, place) => {
+      const before = probed[place]?.headers ?? {};
+      const step = Number(headers[used] ?? NaN) - Number(before[used] ?? NaN);
+      return headers[expiry] === before[expiry] && Number.isFinite(step) ? [step] : [];
+    });
+    const right = steps.filter((step) => step === 1).length;
     if (steps.length === 0) return ["unknown", "no two answers of one window have it"];
     if (right === steps.length) return ["ok", `at ${right} of ${steps.length} steps`];
     const more = steps.some((step) => step > 1) ? "; another program may use the account" : "";
     return ["not_so", `at ${right} of ${steps.length} steps${more}`];
-  };
-  return finding(`${used} rises by one with each call`, judged());
+  });
 }
 
 /** @param isNeeded whether calls are refused where the clock is off; answers without a Date say nothing of that */
@@ -137,12 +136,11 @@ export function clockFinding(probed: readonly Probe[], isNeeded: boolean): Findi
   const [worst] = skews.sort((one, other) => Math.abs(other) - Math.abs(one));
   return finding(
     `The machine's clock is within ${SUSPECT_SKEW_MS / 1_000} s of the service's`,
-    worst === undefined
-      ? ["unknown", "no answer has a Date that can be compared"]
-      : [
-          Math.abs(worst) > SUSPECT_SKEW_MS ? "not_so" : "ok",
-          `the service's is ${(Math.abs(worst) / 1_000).toFixed(1)} s ${worst < 0 ? "behind" : "ahead"}`,
-        ],
+    () => {
+      if (worst === undefined) return ["unknown", "no answer has a Date that can be compared"];
+      const away = `${(Math.abs(worst) / 1_000).toFixed(1)} s ${worst < 0 ? "behind" : "ahead"}`;
+      return [Math.abs(worst) > SUSPECT_SKEW_MS ? "not_so" : "ok", `the service's is ${away}`];
+    },
     isNeeded && worst !== undefined,
   );
 }

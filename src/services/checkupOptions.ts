@@ -7,15 +7,12 @@ import { matchCall } from "../quotes/match.ts";
 import { readHttpDate } from "../quotes/rateLimit.ts";
 import { asking, type Checkup, type Finding, finding, KNOWN, NOT_ASKED, type Probe } from "./checkup.ts";
 
-type Judgement = readonly [Finding["verdict"], string];
-
 /** Assumed: nothing has this name. */
 const UNKNOWN = "ZZQXZZ";
 
 /** Below the list that the program begins with for symbols. */
 const MOST_CONTRACTS = 99;
 
-/** What a call of a checkup is to show. */
 type Kind = "one" | "unknown" | "options" | "expirations" | "chain" | "long";
 
 /**
@@ -85,40 +82,40 @@ export function itemsOf(one: Probe): InstrumentQuote[] {
 }
 
 export function optionsFinding(one: Probe | undefined): Finding {
-  const count = knownOptions(one).length;
-  const none: Judgement = one ? ["unknown", "no contract of the list was known"] : NOT_ASKED;
   return finding(
     "Contracts stand in a list beside a stock",
-    count > 0 ? ["ok", `${count} of the list were known`] : none,
+    () => {
+      const count = knownOptions(one).length;
+      if (count > 0) return ["ok", `${count} of the list were known`];
+      return one ? ["unknown", "no contract of the list was known"] : NOT_ASKED;
+    },
     true,
   );
 }
 
 /** @param where what the answer is of */
 export function greeksFinding(where: string, one: Probe | undefined): Finding {
-  const options = knownOptions(one);
-  const greeks = options.filter(({ quote }) => quote.extended.delta !== null).length;
-  const judged = (): Judgement => {
+  return finding(`Contracts of ${where} come with greeks`, () => {
+    const options = knownOptions(one);
+    const greeks = options.filter(({ quote }) => quote.extended.delta !== null).length;
     if (options.length === 0) return one ? ["unknown", "no contract was known"] : NOT_ASKED;
     return [greeks > 0 ? "ok" : "not_so", `${greeks} of ${options.length}`];
-  };
-  return finding(`Contracts of ${where} come with greeks`, judged());
+  });
 }
 
 function knownOptions(one: Probe | undefined): InstrumentQuote[] {
-  if (!one) return [];
-  return itemsOf(one).filter(({ instrument, unknownSymbol }) => instrument.strike !== null && !unknownSymbol);
+  const items = one ? itemsOf(one) : [];
+  return items.filter(({ instrument, unknownSymbol }) => instrument.strike !== null && !unknownSymbol);
 }
 
 export function expirationsFinding(one: Probe | undefined): Finding {
-  const dates = expirationsOf(one);
-  const inOrder = dates.every((date, place) => place === 0 || date > (dates[place - 1] ?? ""));
-  const judged = (): Judgement => {
+  return finding("Expirations are listed, each date once and in order", () => {
     if (!one) return NOT_ASKED;
+    const dates = expirationsOf(one);
+    const inOrder = dates.every((date, place) => place === 0 || date > (dates[place - 1] ?? ""));
     if (dates.length === 0) return ["not_so", `HTTP ${one.status}, no date`];
     return [inOrder ? "ok" : "not_so", `${dates.length} dates`];
-  };
-  return finding("Expirations are listed, each date once and in order", judged());
+  });
 }
 
 export function chainFindings(one: Probe | undefined): Finding[] {
@@ -127,16 +124,15 @@ export function chainFindings(one: Probe | undefined): Finding[] {
   const rest = matched.length - stored.length;
   const withInterest = stored.filter(({ quote }) => quote.extended.openInterest !== null).length;
   return [
-    finding("A whole expiration comes in one call, and nothing else with it", [
-      one === undefined ? "unknown" : stored.length > 0 && rest === 0 ? "ok" : "not_so",
-      one === undefined ? NOT_ASKED[1] : `${stored.length} contracts of it, ${rest} others`,
-    ]),
-    finding(
-      "Contracts of a whole expiration come with open interest",
-      stored.length === 0
-        ? NOT_ASKED
-        : [withInterest > 0 ? "ok" : "not_so", `${withInterest} of ${stored.length}`],
-    ),
+    finding("A whole expiration comes in one call, and nothing else with it", () => {
+      if (one === undefined) return NOT_ASKED;
+      const isSo = stored.length > 0 && rest === 0;
+      return [isSo ? "ok" : "not_so", `${stored.length} contracts of it, ${rest} others`];
+    }),
+    finding("Contracts of a whole expiration come with open interest", () => {
+      if (stored.length === 0) return NOT_ASKED;
+      return [withInterest > 0 ? "ok" : "not_so", `${withInterest} of ${stored.length}`];
+    }),
   ];
 }
 
@@ -147,30 +143,26 @@ const YOUNG_MS = 60_000;
 const LATE_MS = { least: 14 * 60_000, most: 18 * 60_000 };
 
 export function ageFinding(probed: readonly Probe[], isDelayed: boolean): Finding {
-  const ages = probed.flatMap((one) =>
-    itemsOf(one).flatMap(({ quote }) => {
-      const atMs = readHttpDate(one.headers["date"]) ?? Date.parse(one.observedAt);
-      return quote.quotedAt === null || quote.quotedAt === undefined
-        ? []
-        : [atMs - Date.parse(quote.quotedAt)];
-    }),
-  );
-  const youngest = Math.min(...ages);
-  const judged = (): Judgement => {
-    if (ages.length === 0) return ["unknown", "no quote says when it was made"];
-    const old = `the youngest was ${Math.max(0, Math.round(youngest / 1_000))} s old`;
-    if (youngest < YOUNG_MS) return [isDelayed ? "not_so" : "ok", old];
-    if (youngest < LATE_MS.least || youngest > LATE_MS.most)
-      return ["unknown", `${old}: the market may be closed`];
-    return [isDelayed ? "ok" : "not_so", old];
-  };
-  const verdict = judged();
   return finding(
     isDelayed
       ? "Quotes are 15 minutes late, as they are stored"
       : "Quotes are of real time, as they are stored",
-    verdict,
+    () => {
+      const ages = probed.flatMap((one) => {
+        const atMs = readHttpDate(one.headers["date"]) ?? Date.parse(one.observedAt);
+        return itemsOf(one).flatMap(({ quote: { quotedAt } }) =>
+          quotedAt ? [atMs - Date.parse(quotedAt)] : [],
+        );
+      });
+      if (ages.length === 0) return ["unknown", "no quote says when it was made"];
+      const youngest = Math.min(...ages);
+      const old = `the youngest was ${Math.max(0, Math.round(youngest / 1_000))} s old`;
+      if (youngest < YOUNG_MS) return [isDelayed ? "not_so" : "ok", old];
+      if (youngest < LATE_MS.least || youngest > LATE_MS.most)
+        return ["unknown", `${old}: the market may be closed`];
+      return [isDelayed ? "ok" : "not_so", old];
+    },
     // Rows that say another time than theirs are wrong for good. A closed market says nothing.
-    verdict[0] === "not_so",
+    "when it is not so",
   );
 }

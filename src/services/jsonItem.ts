@@ -5,44 +5,44 @@ import { type InstrumentQuote, MAX_FRAGMENT, type ReadItem } from "../quotes/doc
 import { isObject, type Json, writtenAgain } from "./json.ts";
 import { JsonFields } from "./jsonFields.ts";
 
-/** It cannot be told which instrument an item is. */
-export class Nameless extends Error {
-  readonly symbol: string | null;
-  readonly isOption: boolean | null;
-
-  constructor(problem: string, symbol: string | null, isOption: boolean | null) {
-    super(problem);
-    this.symbol = symbol;
-    this.isOption = isOption;
-  }
+/** One element, or several; none where nothing stands. */
+export function listed(json: Json | undefined, isNothing: (json: Json) => boolean): readonly Json[] {
+  if (json === undefined || isNothing(json)) return [];
+  return Array.isArray(json) ? (json as readonly Json[]) : [json];
 }
 
-/** @param read throws Nameless. @param latest see `JsonFields` */
+/** Of an item that does not say which instrument it is: why. */
+export type UnnamedItem = Pick<Extract<ReadItem, { ok: false }>, "problem" | "symbol" | "isOption">;
+
+export function isUnnamed(item: object | null): item is UnnamedItem {
+  return item !== null && "problem" in item;
+}
+
+/** @param latest see `JsonFields` */
 export function readItem(
   json: Json,
-  read: (fields: JsonFields) => InstrumentQuote,
+  read: (fields: JsonFields) => InstrumentQuote | UnnamedItem,
   latest: Instant | null,
 ): ReadItem {
-  if (!isObject(json)) {
-    const fragment = cutText(writtenAgain(json), 200);
-    return { ok: false, symbol: null, isOption: null, problem: "a quote is no object", fragment };
-  }
-  const fields = new JsonFields(json, latest);
-  const written = (): string => cutText(writtenAgain(json), MAX_FRAGMENT);
-  try {
-    const item = read(fields);
+  const written = (most: number): string => cutText(writtenAgain(json), most);
+  if (!isObject(json))
     return {
-      ok: true,
-      item,
-      oddFields: fields.odd,
-      // Hardly ever asked for, and as dear as reading.
-      get fragment() {
-        return written();
-      },
+      ok: false,
+      symbol: null,
+      isOption: null,
+      problem: "a quote is no object",
+      fragment: written(200),
     };
-  } catch (error) {
-    if (!(error instanceof Nameless)) throw error;
-    const { symbol, isOption, message: problem } = error;
-    return { ok: false, symbol, isOption, problem, fragment: written() };
-  }
+  const fields = new JsonFields(json, latest);
+  const item = read(fields);
+  if (isUnnamed(item)) return { ok: false, ...item, fragment: written(MAX_FRAGMENT) };
+  return {
+    ok: true,
+    item,
+    oddFields: fields.odd,
+    // Hardly ever asked for, and as dear as reading.
+    get fragment() {
+      return written(MAX_FRAGMENT);
+    },
+  };
 }

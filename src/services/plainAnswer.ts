@@ -66,7 +66,6 @@ export function readAnswer(
   }
 }
 
-/** What a body is written in, by its start. */
 export function formOf(start: string): "JSON" | "XML" | "HTML" | "text" | "nothing" {
   const text = start.replace(/^\ufeff?\s+|^\ufeff/, "");
   if (text === "") return "nothing";

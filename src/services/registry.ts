@@ -1,7 +1,7 @@
 /** The services that can be polled, by their names. */
 import { DEFAULT_SERVICE, type ResponseRecord } from "../journal/record.ts";
 import { cutText } from "../ground/outsideText.ts";
-import type { QuotekeeperError } from "../ground/errors.ts";
+import { QuotekeeperError } from "../ground/errors.ts";
 import { type Answer, answerError } from "../quotes/answer.ts";
 import type { QuoteCall } from "../quotes/call.ts";
 import { ETRADE } from "./etrade/etrade.ts";
@@ -12,16 +12,14 @@ import { TRADIER } from "./tradier/tradier.ts";
 /** The default first. */
 export const SERVICES: readonly Service[] = [REFERENCE, TRADIER, ETRADE];
 
-/** What contracts cost at each service, for people. */
-export const CONTRACT_COSTS: string = SERVICES.map(({ title, optionsInList, batch, forms }) =>
+export const CONTRACT_COSTS: string = SERVICES.map(({ title, optionsInList, batch, write }) =>
   optionsInList
-    ? `At ${title} up to ${batch.first} contracts are one call${forms.includes("chain") ? ", and so is a whole expiration" : ""}.`
+    ? `At ${title} up to ${batch.first} contracts are one call${write.chain ? ", and so is a whole expiration" : ""}.`
     : `At the ${title} each contract is a call of its own.`,
 ).join(" ");
 
-/** The services that answer a form, for people. */
 export function titlesWith(form: QuoteCall["form"]): string {
-  return SERVICES.filter(({ forms }) => forms.includes(form))
+  return SERVICES.filter(({ write }) => form in write)
     .map(({ title }) => title)
     .join(", ");
 }
@@ -41,10 +39,10 @@ export function serviceNamed(name: string = DEFAULT_SERVICE): Service | null {
   return SERVICES.find((service) => service.name === name) ?? null;
 }
 
-/** @throws RangeError there is none: whoever calls has looked that there is */
+/** @throws QuotekeeperError UNEXPECTED there is none: the schemas of the settings let no other name pass */
 export function knownService(name: string): Service {
   const service = serviceNamed(name);
-  if (!service) throw new RangeError(`no service is named ${name}`);
+  if (!service) throw new QuotekeeperError("UNEXPECTED", `no service is named ${name}`);
   return service;
 }
 

@@ -2,6 +2,7 @@
  * A quotes service as a value: how a call to it is written and signed, what is kept of its answers, and how these are told apart.
  * Everything that differs from one service to another stands in such a value. Pure: no clock, no network, and no secret in it.
  */
+import { QuotekeeperError } from "../ground/errors.ts";
 import type { OptionContract } from "../market/instrument.ts";
 import type { Answer, RawAnswer } from "../quotes/answer.ts";
 import type { RateLimit } from "../quotes/rateLimit.ts";
@@ -16,12 +17,14 @@ export type Credentials = Readonly<Record<string, string>>;
 /** A call as it goes over the wire, but for its signature. */
 export type WrittenCall = {
   method: "GET" | "POST";
-  /** Path and query, behind the base address. */
   target: string;
   /** Of a POST, form-encoded; else absent. */
   body?: string;
-  /** The media type that is asked for. */
   accept: string;
+};
+
+type Writers = {
+  readonly [Form in QuoteCall["form"]]?: (call: Extract<QuoteCall, { form: Form }>) => WrittenCall;
 };
 
 /** A secret of an account: its name in accounts.yaml, and the variable that has it where there is one account. */
@@ -66,8 +69,8 @@ export type Service = {
   /** The most calls in a window, where neither the settings nor the answers say another limit. */
   readonly limit: Limit;
   readonly batch: Batch;
-  /** The forms of calls that it answers. */
-  readonly forms: readonly QuoteCall["form"][];
+  /** How each form of call is written. A form that is missing is none of the service's. */
+  readonly write: Writers;
   /** Why it cannot be asked for a contract, behind the contract's name; null: it can. Absent: for each it can. */
   readonly lackOf?: (contract: OptionContract) => string | null;
   /** Whether a list of symbols may hold OCC symbols of contracts. */
@@ -77,7 +80,6 @@ export type Service = {
   /** Whether its signatures hold a time, so that a clock that is off has calls refused. */
   readonly isTimed: boolean;
 
-  write(call: QuoteCall): WrittenCall;
   /**
    * Headers that show whose call it is.
    *
@@ -100,3 +102,11 @@ export type Service = {
   /** What is assumed of it, and the calls that show whether it holds. */
   readonly checkup: Checkup;
 };
+
+/** @throws QuotekeeperError UNEXPECTED a form that the service has not: jobs that ask for one are refused before */
+export function writeCall({ title, write }: Pick<Service, "title" | "write">, call: QuoteCall): WrittenCall {
+  const writer = write[call.form] as ((call: QuoteCall) => WrittenCall) | undefined;
+  if (writer === undefined)
+    throw new QuotekeeperError("UNEXPECTED", `${title} has no call of the form ${call.form}`);
+  return writer(call);
+}

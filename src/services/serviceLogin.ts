@@ -54,7 +54,6 @@ export type Login = {
   renew: (place: LoginPlace, credentials: Secrets, stamp: Stamp) => LoginCall;
   /** Null: the session goes on. */
   renewed: (answer: LoginAnswer) => NotLoggedIn | null;
-  /** When a session ends, whatever is called. */
   endsAt: (startedAt: Date) => Date;
   /** A session sleeps after so long without a call, in ms. */
   idleMs: number;

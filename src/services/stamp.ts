@@ -1,7 +1,6 @@
 /** A nonce and a timestamp for a signature. */
 import type { Clock } from "../ground/clock.ts";
 
-/** What makes each signature another one. */
 export type Stamp = {
   nonce: string;
   /** Epoch seconds UTC, by the service's clock as far as it is known. */

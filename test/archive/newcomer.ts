@@ -7,7 +7,7 @@ import { type Instant, instantFromDate } from "../../src/ground/clock.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
 import { classifyAnswer } from "../../src/services/reference/classifyAnswer.ts";
 import { askedInstruments } from "../../src/quotes/call.ts";
-import { writeDocumentBytes } from "../../src/services/reference/writeDocument.ts";
+import { writeDocument } from "../../src/services/reference/writeDocument.ts";
 import { readJobs } from "../../src/schedule/readJobs.ts";
 import { createSimulatedMarket } from "../../src/serve/simulated/market.ts";
 import { startWorld } from "../collect/world.ts";
@@ -49,7 +49,7 @@ export async function newcomersArchive(start: string, minutes: number): Promise<
       const { planned, sentAt } = call;
       const keys = askedInstruments(planned.call) ?? [];
       const instruments = keys.map((key) => market.quote(key, new Date(sentAt)));
-      const body = writeDocumentBytes({ id: String(world.calls.length), instruments });
+      const body = Buffer.from(writeDocument({ id: String(world.calls.length), instruments }));
       bodies.set(call, body);
       return classifyAnswer({ status: 200, headers: {}, body });
     },

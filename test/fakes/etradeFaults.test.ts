@@ -5,7 +5,6 @@ import { createTestClock } from "../support/clock.ts";
 import { createClient } from "./etrade/client.ts";
 import { CONSUMER, type FakeEtrade, type FakeEtradeOptions, startFakeEtrade } from "./etrade/fake.ts";
 import { FAULT_NAMES, type FaultName, OVER_LIMIT } from "./etrade/faults.ts";
-import { SLOW_MS } from "./faultRules.ts";
 
 const IN_SESSION = "2026-11-20T20:00:03.000Z";
 const QUOTE = "/v1/market/quote/AAPL";
@@ -79,22 +78,6 @@ describe("limits", () => {
     ]);
     expect((await otherClient.call(QUOTE, { token })).status).toBe(200);
   });
-
-  test.each([
-    ["html", "application/json", "text/html"],
-    ["json", "*/*", "application/json"],
-    [undefined, "*/*", "text/html"],
-  ] as const)(
-    "over the limit a fake with the option %s answers %s with %s",
-    async (overLimit, accept, type) => {
-      const { ask } = await start({ limit: { perSecond: 0 }, overLimit });
-
-      const answer = await ask(QUOTE, accept);
-
-      expect([answer.status, answer.headers.get("content-type")?.split(";")[0]]).toEqual([400, type]);
-      expect(await answer.text()).toContain(OVER_LIMIT);
-    },
-  );
 });
 
 describe("faults", () => {
@@ -129,56 +112,5 @@ describe("faults", () => {
     expect(Number(to) - Number(from)).toBe(600);
     expect(Math.abs(now - Number(from) - 300)).toBeLessThan(20);
     expect((await ask()).status).toBe(200);
-  });
-
-  test("a fault in XML has the names of the one in JSON, and a refusal is a page", async () => {
-    const { fake, ask } = await start();
-    fake.failNext("maintenance500");
-    const maintenance = await (await ask(QUOTE, "*/*")).text();
-    fake.failNext("tokenExpired");
-    const refused = await (await ask(QUOTE, "*/*")).text();
-
-    expect(maintenance).toMatch(
-      /<Error><code>100<\/code><message>The requested service .*<\/message><\/Error>$/,
-    );
-    expect(refused).toMatch(/^<html>.*HTTP Status 401 - oauth_problem=token_expired<\/h1>/);
-  });
-
-  test("a connection is closed before an answer, or in the middle of one, and a slow body comes whole", async () => {
-    const { fake, clock, ask } = await start();
-
-    fake.failNext("closedConnection");
-    await expect(ask()).rejects.toThrow();
-    fake.failNext("cutBody");
-    const cut = await ask();
-    await expect(cut.text()).rejects.toThrow();
-    fake.failNext("slowBody");
-    const slow = await (await ask()).json();
-
-    expect(slow).toMatchObject({ QuoteResponse: { QuoteData: [{ Product: { symbol: "AAPL" } }] } });
-    expect(clock.slept).toEqual([SLOW_MS]);
-    expect(fake.calls.slice(2).map(({ fault, status }) => [fault, status])).toEqual([
-      ["closedConnection", null],
-      ["cutBody", 200],
-      ["slowBody", 200],
-    ]);
-  });
-
-  test("a schedule of faults names the path, under which all symbols of quotes lie", async () => {
-    const { fake, ask } = await start({
-      faults: [
-        { fault: "empty", path: "/v1/market/optionexpiredate" },
-        { fault: "tomcat500", path: "/v1/market/quote", every: 2 },
-      ],
-    });
-    for (const target of [QUOTE, `${QUOTE}.json`, "/v1/market/optionexpiredate?symbol=AAPL"])
-      await ask(target);
-
-    // Two calls of the login came before.
-    expect(fake.calls.slice(2).map(({ number, fault }) => [number, fault])).toEqual([
-      [3, null],
-      [4, "tomcat500"],
-      [5, "empty"],
-    ]);
   });
 });

@@ -102,28 +102,6 @@ describe("three legs", () => {
       expired,
     );
   });
-
-  test("the page knows no foreign token, and no token of another consumer key", async () => {
-    const { fake, client } = await start();
-    const token = await client.requestToken();
-
-    await expect(fake.authorize("unknown")).rejects.toThrow("no form, but 400");
-    await expect(fake.authorize(fake.authorizeUrl(token.key, "another-key"))).rejects.toThrow(
-      "no form, but 400",
-    );
-  });
-
-  test("any callback but oob is refused, and so is none", async () => {
-    const { told } = await start();
-
-    expect(
-      await told("/oauth/request_token", { parameters: { oauth_callback: "https://a.example" } }),
-    ).toEqual([401, "parameter_rejected,oauth_parameters_rejected=oauth_callback"]);
-    expect(await told("/oauth/request_token")).toEqual([
-      401,
-      "parameter_absent,oauth_parameters_absent=oauth_callback",
-    ]);
-  });
 });
 
 describe("signatures", () => {
@@ -160,25 +138,6 @@ describe("signatures", () => {
     expect(await told(bare, { token })).toEqual(fine);
     expect(await told(encoded, { token })).toEqual(fine);
     expect(await told(bare, { token, signedTarget: encoded })).toEqual([401, "signature_invalid"]);
-  });
-
-  test("a refusal is a page of the application server, and JSON for a client of JSON", async () => {
-    const { client } = await start();
-    const answers = [
-      await client.call(QUOTE),
-      await client.call(`${QUOTE}.json`),
-      await client.call(QUOTE, { accept: "application/json" }),
-    ];
-
-    expect(answers.map(({ status }) => status)).toEqual([401, 401, 401]);
-    expect(answers.map(({ headers }) => headers.get("content-type")?.split(";")[0])).toEqual([
-      "text/html",
-      "application/json",
-      "application/json",
-    ]);
-    expect(await answers[1]?.json()).toEqual({
-      Error: { message: "oauth_problem=parameter_absent,oauth_parameters_absent=oauth_token" },
-    });
   });
 });
 

@@ -4,7 +4,7 @@ import { MAX_ROW_BYTES, type RawRow, RowSplitter } from "../../src/read/splitRow
 
 /** Rows of a text that comes in stretches of `size` bytes. */
 function split(text: string | Buffer, size = 1 << 20): RawRow[] {
-  const splitter = new RowSplitter(",");
+  const splitter = new RowSplitter();
   const bytes = Buffer.from(text);
   const rows: RawRow[] = [];
   for (let at = 0; at < bytes.length; at += size) rows.push(...splitter.push(bytes.subarray(at, at + size)));
@@ -47,7 +47,7 @@ test("a row is given out when its line break is there, and no sooner, wherever t
   const text = Buffer.from('a,"b\n""c""",d\n');
 
   for (let cut = 1; cut < text.length; cut++) {
-    const splitter = new RowSplitter(",");
+    const splitter = new RowSplitter();
     expect(splitter.push(text.subarray(0, cut))).toEqual([]);
     expect(splitter.push(text.subarray(cut))).toEqual([
       { bytes: text.subarray(0, -1), line: 1, broken: false },
@@ -69,7 +69,7 @@ test("a quote that is not closed within the longest row is none, which is known 
   const after = "c,d\n";
 
   const [longest, longer] = [MAX_ROW_BYTES - 1, MAX_ROW_BYTES].map((bytes) => {
-    const rows = new RowSplitter(",").push(Buffer.from(`${row(bytes)}\n${after.repeat(10)}`));
+    const rows = new RowSplitter().push(Buffer.from(`${row(bytes)}\n${after.repeat(10)}`));
     return rows.slice(0, 2).map(({ bytes: { length }, line, broken }) => ({ length, line, broken }));
   });
 
@@ -104,8 +104,8 @@ test("a line longer than any row is known as one before it ends, and is no broke
   const line = Buffer.from("x".repeat(20_000));
   const row = { bytes: line.subarray(0, MAX_ROW_BYTES + 2), line: 1, broken: false };
 
-  expect(new RowSplitter(",").push(line)).toEqual([row]);
-  expect(new RowSplitter(",").push(Buffer.concat([line, Buffer.from("\n")]))).toEqual([row]);
+  expect(new RowSplitter().push(line)).toEqual([row]);
+  expect(new RowSplitter().push(Buffer.concat([line, Buffer.from("\n")]))).toEqual([row]);
 });
 
 test("however a text comes in, and cut again behind any row, its rows are the same", () => {

@@ -298,7 +298,7 @@ async function lastBy(world: LoadingWorld, seconds: number) {
   });
   const found: Record<string, string | null> = {};
   for (const delayed of [true, false, null]) {
-    const [quote] = (await source.quotes?.([security("GE")], { now: new Date(0), delayed })) ?? [];
+    const [quote] = await source.quotes([security("GE")], { now: new Date(0), delayed });
     found[String(delayed)] = quote?.quote.last ?? null;
   }
   return found;
@@ -387,8 +387,8 @@ test("a source that has answered before gives what a new one gives, at any momen
       const now = new Date(((step * 37) % 60) * 97_003 + (step % 4) * 360_000);
       const delayed = [true, false, null][step % 3] ?? null;
       const [before, fresh] = await Promise.all([
-        old.quotes?.(keys, { now, delayed }),
-        sourceNow().quotes?.(keys, { now, delayed }),
+        old.quotes(keys, { now, delayed }),
+        sourceNow().quotes(keys, { now, delayed }),
       ]);
       expect(before).toEqual(fresh);
       for (const { quote } of before ?? []) seen.add(quote.last ?? "none");

@@ -8,6 +8,7 @@ import type { Answer } from "../../src/quotes/answer.ts";
 import type { QuoteCall } from "../../src/quotes/call.ts";
 import { rowsOf } from "../../src/read/answerToRows.ts";
 import { ETRADE } from "../../src/services/etrade/etrade.ts";
+import { writeCall } from "../../src/services/service.ts";
 
 const CASES = fileURLToPath(new URL("etrade/", import.meta.url));
 
@@ -121,7 +122,8 @@ const SYMBOLS = (count: number): string[] => Array.from({ length: count }, (_, p
 const call = (symbols: string[]): QuoteCall => ({ form: "symbols", symbols, delayed: false });
 
 test("stocks and contracts stand in the path, commas and colons bare, and a list of more than 25 has the flag", () => {
-  const mixed = ETRADE.write(
+  const mixed = writeCall(
+    ETRADE,
     call(["BRK.B", "A&B", "IBM270115C00200500", "SPXW270108P05000000", "BRKB270115C00400000"]),
   );
 
@@ -131,20 +133,27 @@ test("stocks and contracts stand in the path, commas and colons bare, and a list
     target:
       "/v1/market/quote/BRK.B,A%26B,IBM:2027:1:15:CALL:200.500000,SPXW:2027:1:8:PUT:5000.000000,BRK.B:2027:1:15:CALL:400.000000.json?detailFlag=ALL",
   });
-  expect(ETRADE.write(call(SYMBOLS(25))).target).not.toContain("overrideSymbolCount");
-  expect(ETRADE.write(call(SYMBOLS(26))).target).toMatch(/\?detailFlag=ALL&overrideSymbolCount=true$/);
+  expect(writeCall(ETRADE, call(SYMBOLS(25))).target).not.toContain("overrideSymbolCount");
+  expect(writeCall(ETRADE, call(SYMBOLS(26))).target).toMatch(/\?detailFlag=ALL&overrideSymbolCount=true$/);
 });
 
 test("a whole chain is asked for with adjusted and weekly contracts, and expirations of all types", () => {
-  const chain = ETRADE.write({ form: "chain", underlying: "SPX", expiration: "2026-12-04", delayed: false });
-  const dates = ETRADE.write({ form: "expirations", underlying: "BRK/B", delayed: false });
+  const chain = writeCall(ETRADE, {
+    form: "chain",
+    underlying: "SPX",
+    expiration: "2026-12-04",
+    delayed: false,
+  });
+  const dates = writeCall(ETRADE, { form: "expirations", underlying: "BRK/B", delayed: false });
 
   expect(Object.fromEntries(new URL(chain.target, "http://x").searchParams)).toEqual({
     ...{ symbol: "SPX", expiryYear: "2026", expiryMonth: "12", expiryDay: "4", chainType: "CALLPUT" },
     ...{ priceType: "ALL", skipAdjusted: "false", includeWeekly: "true", optionCategory: "ALL" },
   });
   expect(dates.target).toBe("/v1/market/optionexpiredate.json?symbol=BRK%2FB&expiryType=ALL");
-  expect(() => ETRADE.write({ form: "watchlist", watchlist: "DEFAULT", delayed: false })).toThrow(RangeError);
+  expect(() => writeCall(ETRADE, { form: "watchlist", watchlist: "DEFAULT", delayed: false })).toThrow(
+    "UNEXPECTED: E*TRADE has no call of the form watchlist",
+  );
 });
 
 const quote = (all: string, more = ""): string =>

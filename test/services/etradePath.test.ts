@@ -20,6 +20,7 @@ import { createTestClock, type TestClock } from "../support/clock.ts";
 import { openCollecting } from "../support/collecting.ts";
 import { market, openFakeEtrade } from "../support/livingFakes.ts";
 import { runs } from "../support/runs.ts";
+import { writeCall } from "../../src/services/service.ts";
 
 const IN_SESSION = "2026-11-20T20:00:03.000Z";
 const PUT = "AAPL261218P00250000";
@@ -139,7 +140,7 @@ test("at any time each answer of the fake is read, without an odd field", () => 
           { form: "expirations", underlying: "SPX", delayed: false },
         ];
         for (const call of calls) {
-          const { target } = ETRADE.write(call);
+          const { target } = writeCall(ETRADE, call);
           const [path = "", query = ""] = target.replace(".json?", "?").split("?");
           const routed = route({ method: "GET", path, query: new URLSearchParams(query) }, answers, at);
           if (routed instanceof Problem) throw new Error(routed.message);

@@ -8,6 +8,7 @@ import type { QuoteCall } from "../../src/quotes/call.ts";
 import { TRADIER } from "../../src/services/tradier/tradier.ts";
 import { rowsOf } from "../../src/read/answerToRows.ts";
 import type { ResponseRecord } from "../../src/journal/record.ts";
+import { writeCall } from "../../src/services/service.ts";
 
 const CASES = fileURLToPath(new URL("tradier/", import.meta.url));
 
@@ -48,58 +49,20 @@ describe("recorded shapes", () => {
 const fault = (words: string, code: string): string =>
   JSON.stringify({ fault: { faultstring: words, detail: { errorcode: code } } });
 
+const keyFault = (code: string): string => fault("Invalid Access Token", `keymanagement.service.${code}`);
+const QUOTA = fault("Rate limit quota violation", "policies.ratelimit.QuotaViolation");
+const OF_GATEWAY =
+  "<fault><faultstring>Gateway Timeout</faultstring><detail><errorcode>messaging.adaptors.http.flow.GatewayTimeout</errorcode></detail></fault>";
+
 test.each([
-  [
-    "an expired token that comes with 500",
-    500,
-    fault("Access Token expired", "keymanagement.service.access_token_expired"),
-    "unauthorized",
-  ],
-  [
-    "an invalid token",
-    401,
-    fault("Invalid Access Token", "keymanagement.service.invalid_access_token"),
-    "unauthorized",
-  ],
-  [
-    "a token of the other environment",
-    401,
-    fault(
-      "Invalid API call as no apiproduct match found",
-      "keymanagement.service.InvalidAPICallAsNoApiProductMatchFound",
-    ),
-    "unauthorized",
-  ],
-  [
-    "a quota fault with 429",
-    429,
-    fault("Rate limit quota violation", "policies.ratelimit.QuotaViolation"),
-    "quota_fault",
-  ],
-  [
-    "a quota fault with 500",
-    500,
-    fault("Rate limit quota violation", "policies.ratelimit.QuotaViolation"),
-    "quota_fault",
-  ],
-  [
-    "a quota fault with 403",
-    403,
-    fault("Rate limit quota violation", "policies.ratelimit.QuotaViolation"),
-    "quota_fault",
-  ],
-  [
-    "a transient fault with 400",
-    400,
-    fault("Datastore Error", "steps.servicecallout.ExecutionFailed"),
-    "server_error",
-  ],
-  [
-    "a gateway's fault as XML",
-    504,
-    "<fault><faultstring>Gateway Timeout</faultstring><detail><errorcode>messaging.adaptors.http.flow.GatewayTimeout</errorcode></detail></fault>",
-    "server_error",
-  ],
+  ["an expired token that comes with 500", 500, keyFault("access_token_expired"), "unauthorized"],
+  ["an invalid token", 401, keyFault("invalid_access_token"), "unauthorized"],
+  ["a token elsewhere", 401, keyFault("InvalidAPICallAsNoApiProductMatchFound"), "unauthorized"],
+  ["a quota fault with 429", 429, QUOTA, "quota_fault"],
+  ["a quota fault with 500", 500, QUOTA, "quota_fault"],
+  ["a quota fault with 403", 403, QUOTA, "quota_fault"],
+  ["a transient fault with 400", 400, fault("Error", "steps.servicecallout.ExecutionFailed"), "server_error"],
+  ["a gateway's fault as XML", 504, OF_GATEWAY, "server_error"],
   ["429 without a body", 429, "", "quota_fault"],
   ["401 without a body", 401, "", "unauthorized"],
   ["414 without a body", 414, "", "too_long"],
@@ -244,13 +207,13 @@ test("a symbol such as constructor is one like any other, and what an item has n
 });
 
 test("a list is asked for by GET, and by POST when the address would be long", () => {
-  const short = TRADIER.write({
+  const short = writeCall(TRADIER, {
     form: "symbols",
     symbols: ["ACME", "BRK.B", "ACME261218P00095000"],
     delayed: false,
   });
   const symbols = Array.from({ length: 300 }, (_, place) => `SYM${place}`);
-  const long = TRADIER.write({ form: "symbols", symbols, delayed: false });
+  const long = writeCall(TRADIER, { form: "symbols", symbols, delayed: false });
 
   expect(short).toEqual({
     method: "GET",
@@ -290,7 +253,7 @@ test("a whole chain and the list of expirations are calls of their own, with gre
   const chain = { form: "chain", underlying: "BRK.B", expiration: "2026-12-18", delayed: false } as const;
   const list = { form: "expirations", underlying: "SPX", delayed: false } as const;
 
-  expect([TRADIER.write(chain), TRADIER.write(list)]).toEqual([
+  expect([writeCall(TRADIER, chain), writeCall(TRADIER, list)]).toEqual([
     {
       method: "GET",
       target: "/v1/markets/options/chains?symbol=BRK%2FB&expiration=2026-12-18&greeks=true",
@@ -340,7 +303,7 @@ test("a contract is asked for by its OCC symbol, with its own root", () => {
     strike: "5000",
   } as const;
 
-  expect(TRADIER.write({ form: "option", contract, delayed: false }).target).toBe(
+  expect(writeCall(TRADIER, { form: "option", contract, delayed: false }).target).toBe(
     "/v1/markets/quotes?symbols=SPXW261218P05000000&greeks=true",
   );
 });

@@ -30,7 +30,7 @@ function opening(file: string): ReturnType<typeof openFile> {
  */
 export async function* readRows(file: string): AsyncGenerator<TableRows, void> {
   const input = (await opening(file)).createReadStream();
-  const splitter = new RowSplitter(",");
+  const splitter = new RowSplitter();
   let header: Buffer | null = null;
   const below = (rows: RawRow[]): TableRows[] => {
     const [first] = rows;

@@ -3,7 +3,7 @@
  * Pure.
  */
 import { compilePattern, type TimePattern } from "../../read/timePattern.ts";
-import { createLocalReader, type TimeResult } from "../../read/wallTime.ts";
+import { exchangeMicros, type TimeResult } from "../../read/wallTime.ts";
 import { findIso, readIso, EARLIEST, LATEST } from "../../read/cellTime.ts";
 import { QuotekeeperError } from "../../ground/errors.ts";
 import { parsedJson } from "../../ground/outsideText.ts";
@@ -40,16 +40,15 @@ export const NAME_ZONE = EXCHANGE_ZONE;
  * @throws QuotekeeperError USAGE when it is no pattern
  */
 export function createTimeFinder(timePattern: string | null): (clues: Clues) => { at: Instant; way: Way } {
-  const local = createLocalReader(NAME_ZONE);
   const pattern = timePattern === null ? null : compiled(timePattern);
   const depth = (timePattern ?? "").split("/").length;
   return ({ path, sidecar, mtime }) => {
     const names = path.split(/[\\/]/u);
-    const given = pattern?.read(names.slice(-depth).join("/"), local);
+    const given = pattern?.read(names.slice(-depth).join("/"), exchangeMicros);
     const byPattern = instantFrom(given ?? null);
     if (byPattern !== null) return { at: byPattern, way: "pattern" };
     if (sidecar !== null) return { at: sidecar, way: "sidecar" };
-    const byName = instantFrom(findIso(names.at(-1) ?? "", local));
+    const byName = instantFrom(findIso(names.at(-1) ?? "", exchangeMicros));
     if (byName !== null) return { at: byName, way: "name" };
     return { at: mtime, way: "mtime" };
   };
@@ -99,7 +98,7 @@ export function readSidecar(path: string, content: Uint8Array): Instant | null {
 function fromJson(text: string): Instant | null {
   const { observedAt } = Object(parsedJson(text)) as { observedAt?: unknown };
   if (typeof observedAt !== "string") return null;
-  return instantFrom(readIso(observedAt.trim(), createLocalReader(NAME_ZONE)));
+  return instantFrom(readIso(observedAt.trim(), exchangeMicros));
 }
 
 function fromHeaders(text: string): Instant | null {

@@ -7,6 +7,7 @@ import {
   readState,
   type SourceKind,
 } from "../../archive/ask/pointInTime.ts";
+import { databaseError } from "../../archive/connect/databaseError.ts";
 import { instantFromDate, instantOf, microsOf } from "../../ground/clock.ts";
 import type { InstrumentKey } from "../../market/instrument.ts";
 import {
@@ -73,10 +74,6 @@ export function createArchiveSource({ pool, rows, watchlists, playback }: Archiv
     name: rows === "simulated" ? "simulated" : "archive",
     watchlist: (id) => watchlists.get(id) ?? null,
     quotes,
-    quote: async (key, at) => {
-      const [only] = await quotes([key], { now: at, delayed: null });
-      return only ?? unknownQuote(key);
-    },
   };
 }
 
@@ -90,12 +87,12 @@ function questionOf({ key, at, delayed }: Lookup): Question {
   return { key, realTimeAt: instantOf(microsOf(at) - BigInt(DELAY_MS) * 1_000n), delayedAt: at };
 }
 
-/** A database that is away or too slow makes an answer with HTTP 503. */
+/** @throws QuotekeeperError the database is away, or too slow */
 async function reading<Answer>(answer: Promise<Answer>): Promise<Answer> {
   try {
     return await answer;
   } catch (cause) {
-    throw Object.assign(new Error("the archive's database did not answer", { cause }), { statusCode: 503 });
+    throw databaseError(cause, "the archive's database did not answer");
   }
 }
 

@@ -25,8 +25,8 @@ type Rows = readonly (PointInTimeRow | undefined)[];
 /** Most instruments of a shared statement, unless one call alone has more. */
 const MOST_SHARED = 1_000;
 
-/** Most instruments that are remembered of each kind of quotes; each takes a few kilobytes. */
-const MOST_INSTRUMENTS = 5_000;
+/** Most rows that are remembered; each takes a few kilobytes. */
+const MOST_ROWS = 15_000;
 
 type Call = {
   keys: readonly InstrumentKey[];
@@ -43,9 +43,6 @@ type ValidRow = {
   until: Instant | null;
   state: string | null;
 };
-
-/** Rows that were read for some calls, by `askingName`. */
-type Answers = { known: Map<string, ValidRow>; state: string | null };
 
 type LookupOptions = {
   read: ReadRows;
@@ -101,64 +98,43 @@ export function sharedLookups(
     });
 }
 
-/** Answers calls from remembered rows, and from one statement for all other rows. */
+/** Answers calls whose rows are all remembered, and the others from one statement: all rows of a call are of one state. */
 function answeringFromMemory({
   read,
   readState,
 }: Pick<LookupOptions, "read" | "readState">): (calls: readonly Call[]) => Promise<void> {
   const memory = createRowMemory();
+  const remembered = ({ names, moment }: Call): (ValidRow | undefined)[] =>
+    names.map((name) => memory.find(name, moment));
 
-  async function readFor(
-    calls: readonly Call[],
-    isWanted: (name: string, moment: Moment) => boolean,
-  ): Promise<Answers> {
+  async function readFor(calls: readonly Call[]): Promise<ReadonlyMap<string, ValidRow>> {
     const asked = new Map<string, Lookup & { name: string }>();
     for (const { keys, names, moment } of calls)
       keys.forEach((key, place) => {
         const name = names[place] ?? "";
-        if (isWanted(name, moment)) asked.set(askingName(name, moment), { ...moment, key, name });
+        asked.set(askingName(name, moment), { ...moment, key, name });
       });
-    const askings = [...asked.values()];
-    const ids = [...asked.keys()];
+    const askings = [...asked];
     const known = new Map<string, ValidRow>();
-    let state: string | null = null;
-    for (const row of await read(askings)) {
-      const asking = askings[row.place - 1];
-      if (!asking) continue;
-      state = row.state;
-      known.set(ids[row.place - 1] ?? "", memory.remember(asking.name, asking, row));
+    for (const row of await read(askings.map(([, asking]) => asking))) {
+      const [id = "", asking] = askings[row.place - 1] ?? [];
+      if (asking) known.set(id, memory.remember(asking.name, asking, row));
     }
-    return { known, state };
+    return known;
   }
 
   return async (calls) => {
-    const isAnyKnown = calls.some(({ names, moment }) => names.some((name) => memory.find(name, moment)));
+    const isAnyKnown = calls.some((call) => remembered(call).every((row) => row !== undefined));
     const state = isAnyKnown ? await readState() : null;
-    const holds = (name: string, moment: Moment, of: string | null): ValidRow | undefined => {
-      const known = of === null ? undefined : memory.find(name, moment);
-      return known?.state === of ? known : undefined;
-    };
-    const unanswered = (some: readonly Call[], answers: Answers): Call[] =>
-      some.filter(({ names, moment, resolve }) => {
-        const found: (PointInTimeRow | undefined)[] = [];
-        for (const name of names) {
-          const read = answers.known.size > 0 ? answers.known.get(askingName(name, moment)) : undefined;
-          const known = read ?? holds(name, moment, answers.state);
-          if (!known) return true;
-          found.push(known.row);
-        }
-        resolve(found);
-        return false;
-      });
-
-    const open = unanswered(calls, { known: new Map(), state });
+    const open = calls.filter((call) => {
+      const rows = remembered(call);
+      if (state === null || rows.some((row) => row?.state !== state)) return true;
+      call.resolve(rows.map((row) => row?.row));
+      return false;
+    });
     if (open.length === 0) return;
-    const read = await readFor(open, (name, moment) => !holds(name, moment, state));
-    // A commit came between the two statements, and all rows of a call must be of one state.
-    const torn = unanswered(open, read);
-    if (torn.length === 0) return;
-    const { known } = await readFor(torn, () => true);
-    for (const { names, moment, resolve } of torn)
+    const known = await readFor(open);
+    for (const { names, moment, resolve } of open)
       resolve(names.map((name) => known.get(askingName(name, moment))?.row));
   };
 }
@@ -171,21 +147,19 @@ type RowMemory = {
 };
 
 function createRowMemory(): RowMemory {
-  const byKind = new Map<boolean | null, Map<string, ValidRow>>();
-  for (const delayed of [true, false, null]) byKind.set(delayed, new Map());
+  const rows = new Map<string, ValidRow>();
   return {
     find: (name, { at, delayed }) => {
-      const known = byKind.get(delayed)?.get(name);
+      const known = rows.get(`${delayed} ${name}`);
       return known && known.from <= at && (known.until === null || at < known.until) ? known : undefined;
     },
     remember: (name, { at, delayed }, row) => {
-      const ofKind = byKind.get(delayed);
-      const last = ofKind?.get(name)?.row;
+      const last = rows.get(`${delayed} ${name}`)?.row;
       const found = row.q_found === true ? row : undefined;
       const kept = last && found && isSame(last, found) ? last : found;
       const known = { row: kept, from: at, until: row.next_at, state: row.state };
-      if (ofKind && ofKind.size >= MOST_INSTRUMENTS) ofKind.clear();
-      ofKind?.set(name, known);
+      if (rows.size >= MOST_ROWS) rows.clear();
+      rows.set(`${delayed} ${name}`, known);
       return known;
     },
   };

@@ -2,12 +2,11 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import type { ServiceKey } from "./key.ts";
-import { KEY_FILE } from "./keyFile.ts";
-import { type KeyPlace, openKeys } from "./keyStore.ts";
+import { KEY_FILE, type KeyPlace, openKeys } from "./keyStore.ts";
 
 /**
- * Follows the file of the keys. Calls look at the file, those that are read together once, so a revoked key is refused at
- * once. Each change replaces the file, so the file is read again only if it is another one.
+ * Follows the file of the keys: it is looked at each time the keys are asked for, so a revoked key is refused at once. Each change
+ * replaces the file, so the file is read again only if it is another one.
  *
  * @param ofRun keys that are not in the file
  * @param onProblem called once for each unreadable file; the keys from before stay
@@ -21,11 +20,7 @@ export function followKeys(
   const path = join(place.dir, KEY_FILE);
   let seen = versionOf(path);
   let keys = [...openKeys(place), ...ofRun];
-  let isLookedAt = false;
   return () => {
-    if (isLookedAt) return keys;
-    isLookedAt = true;
-    setImmediate(() => (isLookedAt = false));
     const version = versionOf(path);
     if (version === seen) return keys;
     seen = version;

@@ -15,22 +15,9 @@ export type ServiceKey = Credentials & {
 /** Fixed keys, or a function that returns the current keys at each call. */
 export type Keys = readonly ServiceKey[] | (() => readonly ServiceKey[]);
 
-/**
- * Finds a key by consumer key and token.
- *
- * @returns undefined when no key has both
- */
+/** Finds a key by consumer key and token; undefined: no key has both. */
 export function keyFinder(keys: Keys): (consumerKey: string, token: string) => ServiceKey | undefined {
   const current = typeof keys === "function" ? keys : () => keys;
-  let indexed: readonly ServiceKey[] | undefined;
-  let byNames = new Map<string, Map<string, ServiceKey>>();
-  return (consumerKey, token) => {
-    const now = current();
-    if (now !== indexed) {
-      byNames = new Map(now.map(({ consumerKey: name }) => [name, new Map<string, ServiceKey>()]));
-      for (const key of now) byNames.get(key.consumerKey)?.set(key.accessToken, key);
-      indexed = now;
-    }
-    return byNames.get(consumerKey)?.get(token);
-  };
+  return (consumerKey, token) =>
+    current().findLast((key) => key.consumerKey === consumerKey && key.accessToken === token);
 }

@@ -15,13 +15,11 @@ import { dateOf } from "../../ground/clock.ts";
 import { DELAYED_DEFAULT } from "../../services/reference/parseRequest.ts";
 import { type Playback, playedAt } from "../playback.ts";
 
-/** A `QuoteSource` that never closes and never waits. */
-type SimulatedMarket = {
-  readonly name: "simulated";
+/** A source that never closes and never waits. */
+type SimulatedMarket = Omit<QuoteSource, "watchlist"> & {
+  watchlist: (id: string) => readonly string[] | null;
   /** The quote at an instant; `unknownSymbol` is true for instruments that are not listed. */
   quote: (key: InstrumentKey, at: Date) => InstrumentQuote;
-  /** The symbols of a watchlist; null when there is none of that id. */
-  watchlist: (id: string) => readonly string[] | null;
 };
 
 const WATCHLISTS: ReadonlyMap<string, readonly string[]> = new Map([
@@ -43,8 +41,14 @@ const MOST_QUOTES = 1_000;
 /** A company that is listed, and what is remembered of its past. */
 type Known = { listing: Listing; yearRange: (day: number) => YearRange };
 
-/** @param options.seed any number: another seed is another course of prices of the same companies */
-export function createSimulatedMarket({ seed }: { seed: number }): SimulatedMarket {
+type MarketOptions = {
+  /** Any number: another seed is another course of prices of the same companies. */
+  seed: number;
+  /** Null: the present. */
+  playback?: Playback | null;
+};
+
+export function createSimulatedMarket({ seed, playback = null }: MarketOptions): SimulatedMarket {
   const listings = remembered(MOST_LISTINGS, (symbol: string): Known | false => {
     const company = companyOf(symbol);
     if (!company) return false;
@@ -79,24 +83,31 @@ export function createSimulatedMarket({ seed }: { seed: number }): SimulatedMark
     });
   }
 
+  function quote(asked: InstrumentKey, at: Date): InstrumentQuote {
+    const key = withCapitals(asked);
+    const atMs = at.getTime();
+    const known = listings(key.kind === "option" ? key.underlying : key.symbol);
+    if (!known) return unknownQuote(key);
+    // The market stands still within a step, so a quote is that of the step's beginning.
+    const stepMs = Math.ceil(positionAt(sessionAt(atMs), atMs).stepMs);
+    if (key.kind === "security") return securityQuote(known, stepMs);
+    const contract = listedContract(key, known.listing.baseCents, atMs);
+    return contract ? contractQuote(contract, known, stepMs) : unknownQuote(key);
+  }
+
   return {
     name: "simulated",
     watchlist: (id) => WATCHLISTS.get(id) ?? null,
-    quote(asked, at) {
-      const key = withCapitals(asked);
-      const atMs = at.getTime();
-      const known = listings(key.kind === "option" ? key.underlying : key.symbol);
-      if (!known) return unknownQuote(key);
-      // The market stands still within a step, so a quote is that of the step's beginning.
-      const stepMs = Math.ceil(positionAt(sessionAt(atMs), atMs).stepMs);
-      if (key.kind === "security") return securityQuote(known, stepMs);
-      const contract = listedContract(key, known.listing.baseCents, atMs);
-      return contract ? contractQuote(contract, known, stepMs) : unknownQuote(key);
+    quote,
+    // Delayed quotes are 15 minutes old in played time.
+    quotes: (keys, { now, delayed }) => {
+      const playedMs = playback ? dateOf(playedAt(playback, now)).getTime() : now.getTime();
+      const at = new Date(playedMs - ((delayed ?? DELAYED_DEFAULT) ? DELAY_MS : 0));
+      return keys.map((key) => quote(key, at));
     },
   };
 }
 
-/** The market's own symbols are in capitals. */
 function withCapitals(key: InstrumentKey): InstrumentKey {
   return key.kind === "option"
     ? { ...key, underlying: inCapitals(key.underlying) }
@@ -116,17 +127,5 @@ function quoteMemory(most: number) {
     const ofStep = steps.get(stepMs) ?? new Map<string, InstrumentQuote>();
     steps.set(stepMs, ofStep.set(name, quote));
     return quote;
-  };
-}
-
-/** Delayed quotes are 15 minutes old in played time. */
-export function simulatedSource(market: SimulatedMarket, playback: Playback | null): QuoteSource {
-  return {
-    ...market,
-    quotes: (keys, { now, delayed }) => {
-      const playedMs = playback ? dateOf(playedAt(playback, now)).getTime() : now.getTime();
-      const at = new Date(playedMs - ((delayed ?? DELAYED_DEFAULT) ? DELAY_MS : 0));
-      return keys.map((key) => market.quote(key, at));
-    },
   };
 }

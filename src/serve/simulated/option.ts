@@ -194,7 +194,6 @@ function optionVolume(
 
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"] as const;
 
-/** Such as `AAPL Dec 18 2026 150.00 Call`. */
 function descriptionOf({ underlying, expiration, strikePrice, optionType }: ListedContract): string {
   const [year = "", month = "1", day = ""] = expiration.split("-");
   const side = optionType === "CALL" ? "Call" : "Put";

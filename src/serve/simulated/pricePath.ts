@@ -14,7 +14,6 @@ import { rememberedOf } from "../../ground/remembered.ts";
 type Bar = { open: number; high: number; low: number; close: number };
 
 export type Walker = {
-  /** The company's own seed. */
   seed: number;
   /** The price the walk returns to over years, cents. */
   baseCents: number;

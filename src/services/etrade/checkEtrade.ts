@@ -46,55 +46,48 @@ export const ETRADE_CHECKUP: Checkup = {
   },
 };
 
-type Judgement = readonly [Finding["verdict"], string];
-
 /** Faults are read in each form, quotes in JSON alone. */
 function formFinding(probed: readonly Probe[]): Finding {
-  const forms = new Map<string, number>();
-  for (const { body } of probed) {
-    const form = formOf(Buffer.from(body.subarray(0, START)).toString("utf8"));
-    forms.set(form, (forms.get(form) ?? 0) + 1);
-  }
-  const told = [...forms].map(([form, count]) => `${form} in ${count} of ${probed.length} answers`);
-  return finding(
-    "Every answer comes as JSON, as it is asked for, faults too",
-    probed.length === 0
-      ? NOT_ASKED
-      : [forms.get("JSON") === probed.length ? "ok" : "not_so", told.join(", ")],
-  );
+  return finding("Every answer comes as JSON, as it is asked for, faults too", () => {
+    if (probed.length === 0) return NOT_ASKED;
+    const forms = new Map<string, number>();
+    for (const { body } of probed) {
+      const form = formOf(Buffer.from(body.subarray(0, START)).toString("utf8"));
+      forms.set(form, (forms.get(form) ?? 0) + 1);
+    }
+    const told = [...forms].map(([form, count]) => `${form} in ${count} of ${probed.length} answers`);
+    return [forms.get("JSON") === probed.length ? "ok" : "not_so", told.join(", ")];
+  });
 }
 
 function agreementFinding(probed: readonly Probe[], isDelayed: boolean): Finding {
-  const judged = (): Judgement => {
+  return finding("The account has quotes of real time", () => {
     if (!probed.some((one) => itemsOf(one).length > 0)) return NOT_ASKED;
-    return isDelayed
-      ? [
-          "not_so",
-          "the answers say DELAYED: the agreement on market data is not signed, and rows are stored as delayed",
-        ]
-      : ["ok", "no answer says DELAYED"];
-  };
-  return finding("The account has quotes of real time", judged());
+    if (!isDelayed) return ["ok", "no answer says DELAYED"];
+    const why = "the agreement on market data is not signed, and rows are stored as delayed";
+    return ["not_so", `the answers say DELAYED: ${why}`];
+  });
 }
 
 function longFinding(one: Probe | undefined): Finding {
-  const judged = (): Judgement => {
-    if (!one || one.call.form !== "symbols") return NOT_ASKED;
-    const what = `${one.call.symbols.length} symbols, HTTP ${one.status}`;
-    if (one.answer.outcome !== "quotes") return ["not_so", `${what}, taken as ${one.answer.outcome}`];
-    if (one.call.symbols.length < LONGEST_LIST) return ["unknown", `${what}: there were no more contracts`];
-    return ["ok", `${what}, ${itemsOf(one).length} answered or told as unknown`];
-  };
-  return finding(`A list may have ${LONGEST_LIST} symbols`, judged(), true);
+  return finding(
+    `A list may have ${LONGEST_LIST} symbols`,
+    () => {
+      if (!one || one.call.form !== "symbols") return NOT_ASKED;
+      const what = `${one.call.symbols.length} symbols, HTTP ${one.status}`;
+      if (one.answer.outcome !== "quotes") return ["not_so", `${what}, taken as ${one.answer.outcome}`];
+      if (one.call.symbols.length < LONGEST_LIST) return ["unknown", `${what}: there were no more contracts`];
+      return ["ok", `${what}, ${itemsOf(one).length} answered or told as unknown`];
+    },
+    true,
+  );
 }
 
 function unknownFinding(one: Probe | undefined): Finding {
-  const judged = (): Judgement => {
+  return finding("An unknown symbol is told beside the quotes of the others", () => {
     if (!one) return NOT_ASKED;
     if (one.answer.outcome !== "quotes") return ["not_so", `HTTP ${one.status} for the whole list`];
-    return itemsOf(one).some(({ unknownSymbol }) => unknownSymbol)
-      ? ["ok", "a message names it"]
-      : ["unknown", "the answer does not name it"];
-  };
-  return finding("An unknown symbol is told beside the quotes of the others", judged());
+    const isNamed = itemsOf(one).some(({ unknownSymbol }) => unknownSymbol);
+    return isNamed ? ["ok", "a message names it"] : ["unknown", "the answer does not name it"];
+  });
 }

@@ -1,5 +1,6 @@
 /** The kind of one of E*TRADE's answers: by what its body says first, and then by the status. */
 import { type Answer, type FailedOutcome, failed, type RawAnswer } from "../../quotes/answer.ts";
+import { plainDocument } from "../../quotes/document.ts";
 import { failedStatus, readAnswer, START } from "../plainAnswer.ts";
 import { ROOTS, readEtrade } from "./readEtrade.ts";
 
@@ -44,10 +45,7 @@ function faultIn(start: string, status: number): Answer | null {
   if (OVER_LIMIT.test(start)) return failed("quota_fault", `HTTP ${status}, the rate limit is exceeded`);
   const fault = errorIn(start);
   if (fault !== null && NOTHING.has(fault.code))
-    return {
-      outcome: "quotes",
-      document: { id: null, error: null, hasQuotes: true, items: [], expirations: [] },
-    };
+    return { outcome: "quotes", document: plainDocument([], []) };
   const words = `HTTP ${status}${fault === null ? "" : `, ${fault.words}`}`;
   const outcome = (fault && CODES.get(fault.code)) ?? outcomeOf(status, start);
   if (outcome !== null) return failed(outcome, words);

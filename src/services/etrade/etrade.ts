@@ -8,7 +8,7 @@ import type { Service } from "../service.ts";
 import { ETRADE_CHECKUP } from "./checkEtrade.ts";
 import { classifyEtrade } from "./classifyEtrade.ts";
 import { LOGIN } from "./loginEtrade.ts";
-import { LONGEST_LIST, writeEtrade } from "./writeEtrade.ts";
+import { ETRADE_CALLS, LONGEST_LIST } from "./writeEtrade.ts";
 
 export const ETRADE: Service = {
   name: "etrade",
@@ -32,11 +32,10 @@ export const ETRADE: Service = {
    */
   limit: { calls: 4, windowMs: 1_000 },
   batch: { first: LONGEST_LIST, least: 8, most: LONGEST_LIST },
-  forms: ["symbols", "option", "chain", "expirations"],
+  write: ETRADE_CALLS,
   optionsInList: true,
   asksDelayed: false,
   isTimed: true,
-  write: writeEtrade,
   ...SIGNED_BY_OAUTH,
   keptHeaders: ["content-type", "content-encoding", "date", "retry-after"],
   classify: classifyEtrade,

@@ -5,7 +5,7 @@ import { isOccSymbolOf, parseOccSymbol } from "../../market/occ.ts";
 import { withRoot } from "../../market/root.ts";
 import { cutText } from "../../ground/outsideText.ts";
 import type { JsonFields } from "../jsonFields.ts";
-import { Nameless } from "../jsonItem.ts";
+import type { UnnamedItem } from "../jsonItem.ts";
 
 type Contract = {
   /** Of the underlying. */
@@ -17,28 +17,32 @@ type Contract = {
 };
 
 /** A contract of a chain: only its OSI key has the expiration. @param selected the expiration of the chain, as it says itself */
-export function chainContract(fields: JsonFields, selected: string | null): Contract {
-  const contract = contractOf(fields.text("symbol"), {
+export function chainContract(fields: JsonFields, selected: string | null): Contract | UnnamedItem {
+  return contractOf(fields.text("symbol"), {
     key: fields.text("osiKey"),
     root: fields.text("optionRootSymbol"),
     expiration: selected,
     type: fields.text("optionType"),
     strike: fields.decimal("strikePrice"),
   });
-  return contract;
 }
 
 /** A contract of a list, by its `Product`; the key stands in `All`. */
-export function productContract(product: JsonFields, all: JsonFields): Contract {
-  const [year, month, day] = ["expiryYear", "expiryMonth", "expiryDay"].map((name) => product.integer(name));
-  const date = `${year}-${month?.padStart(2, "0")}-${day?.padStart(2, "0")}`;
+export function productContract(product: JsonFields, all: JsonFields): Contract | UnnamedItem {
   return contractOf(product.text("symbol"), {
     key: all.text("osiKey"),
     root: null,
-    expiration: isDateText(date) ? date : null,
+    expiration: dateIn(product, ["expiryYear", "expiryMonth", "expiryDay"]),
     type: product.text("callPut"),
     strike: product.decimal("strikePrice"),
   });
+}
+
+/** @param keys of year, month and day */
+export function dateIn(fields: JsonFields, keys: readonly string[]): string | null {
+  const [year, month, day] = keys.map((key) => fields.integer(key));
+  const date = `${year}-${month?.padStart(2, "0")}-${day?.padStart(2, "0")}`;
+  return isDateText(date) ? date : null;
 }
 
 type ContractWords = {
@@ -51,8 +55,12 @@ type ContractWords = {
 };
 
 /** What a field does not say, the key does. Where both say it and differ, nobody knows which is right. */
-function contractOf(symbol: string | null, { key, root, expiration, type, strike }: ContractWords): Contract {
-  if (symbol === null) throw new Nameless("symbol is missing", null, true);
+function contractOf(
+  symbol: string | null,
+  { key, root, expiration, type, strike }: ContractWords,
+): Contract | UnnamedItem {
+  const unnamed = (problem: string): UnnamedItem => ({ problem, symbol, isOption: true });
+  if (symbol === null) return unnamed("symbol is missing");
   const occ = key === null ? null : unpadded(key);
   const isSaid = expiration !== null && type !== null && strike !== null;
   // What the fields say themselves is not looked for in the key.
@@ -61,29 +69,18 @@ function contractOf(symbol: string | null, { key, root, expiration, type, strike
   const optionType = type === null ? keyed?.optionType : type === "CALL" || type === "PUT" ? type : undefined;
   const price = strike ?? keyed?.strike;
   if (date === undefined || optionType === undefined || price === undefined)
-    throw new Nameless("the expiration, type or strike of an option is missing or unreadable", symbol, true);
+    return unnamed("the expiration, type or strike of an option is missing or unreadable");
   const whole = { expiration: date, optionType, strike: price };
   if (occ !== null && !isOccSymbolOf(occ, whole))
-    throw new Nameless(
-      `osiKey ${cutText(key ?? "", 40)} names another contract than its fields`,
-      symbol,
-      true,
-    );
+    return unnamed(`osiKey ${cutText(key ?? "", 40)} names another contract than its fields`);
   const keyRoot = occ === null ? null : occ.slice(0, -BEHIND_ROOT);
   const named = withRoot(symbol, root ?? keyRoot);
-  return {
-    symbol: named.underlying,
-    root: named.root,
-    expiration: date,
-    optionType,
-    strike: price,
-  };
+  return { symbol: named.underlying, root: named.root, expiration: date, optionType, strike: price };
 }
 
 /** Characters behind the root of an OCC symbol: date, type and strike. */
 const BEHIND_ROOT = "yymmddC00000000".length;
 
-/** The OCC symbol of a key, whose root is padded by `-`. */
 function unpadded(key: string): string {
   const root = key.slice(0, -BEHIND_ROOT);
   const end = root.indexOf("-");

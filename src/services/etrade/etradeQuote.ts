@@ -6,7 +6,7 @@ import { archivedSymbol } from "../../market/root.ts";
 import { isZero } from "../../quotes/decimal.ts";
 import { type DividendData, type InstrumentQuote, type Quote, unknownQuote } from "../../quotes/document.ts";
 import type { JsonFields } from "../jsonFields.ts";
-import { Nameless } from "../jsonItem.ts";
+import { isUnnamed, type UnnamedItem } from "../jsonItem.ts";
 import { chainContract, productContract } from "./etradeContract.ts";
 
 /** Assumed: a price of 0 says that there is none, as the documentation's sample and a call without a bid show it. */
@@ -33,17 +33,20 @@ export function isDelayed(status: string | null): boolean {
   return status === "DELAYED";
 }
 
-/** One `QuoteData`. */
-export function quoteOf(fields: JsonFields): InstrumentQuote {
+export function quoteOf(fields: JsonFields): InstrumentQuote | UnnamedItem {
   const product = fields.object("Product");
   const all = fields.object("All");
   const symbol = product?.text("symbol") ?? null;
   const type = product?.text("securityType") ?? null;
   const isOption = type === "OPTN";
-  if (symbol === null) throw new Nameless("Product/symbol is missing", null, type === null ? null : isOption);
+  const said = { symbol, isOption: type === null ? null : isOption };
+  if (product === null || symbol === null) return { problem: "Product/symbol is missing", ...said };
   if (all === null)
-    return withoutDetails(fields, { product, symbol, isOption: type === null ? null : isOption });
-  const contract = isOption && product ? productContract(product, all) : null;
+    return (
+      withoutDetails(fields.text("errorMessage"), product, symbol) ?? { problem: "All is missing", ...said }
+    );
+  const contract = isOption ? productContract(product, all) : null;
+  if (isUnnamed(contract)) return contract;
   return {
     instrument: {
       description: all.text("symbolDescription") ?? all.text("companyName"),
@@ -55,7 +58,7 @@ export function quoteOf(fields: JsonFields): InstrumentQuote {
       strike: null,
       ...contract,
     },
-    quote: readQuote(fields, all, isOption),
+    quote: listQuote(fields, all, isOption),
     greeksDelta: null,
     underlying: contract && { symbol: contract.symbol, description: null, exchange: null },
     underlyingQuote: null,
@@ -65,32 +68,67 @@ export function quoteOf(fields: JsonFields): InstrumentQuote {
 }
 
 /**
- * A quote without details.
+ * A quote without details: with an error's words an unknown instrument, without them null.
  *
  * Assumed: with an `errorMessage` it is of a name that E*TRADE does not know (a documented field that no answer was recorded with).
- *
- * @throws Nameless without one
  */
 function withoutDetails(
-  fields: JsonFields,
-  { product, symbol, isOption }: { product: JsonFields | null; symbol: string; isOption: boolean | null },
-): InstrumentQuote {
-  const words = fields.text("errorMessage");
-  if (words === null || product === null) throw new Nameless("All is missing", symbol, isOption);
-  if (isOption !== true) return unknownQuote(security(symbol));
-  const { symbol: underlying, ...contract } = productContract(product, product);
-  return unknownQuote(option({ underlying, ...contract }));
+  words: string | null,
+  product: JsonFields,
+  symbol: string,
+): InstrumentQuote | UnnamedItem | null {
+  if (words === null) return null;
+  if (product.text("securityType") !== "OPTN") return unknownQuote(security(symbol));
+  const contract = productContract(product, product);
+  if (isUnnamed(contract)) return contract;
+  const { symbol: underlying, ...rest } = contract;
+  return unknownQuote(option({ underlying, ...rest }));
 }
+
+/** Keys of values that a list and a chain call otherwise. What only a list has is absent from a chain. */
+type Keys = { last: string; change: string; pctChange: string; volume: string; quotedAt: string };
+
+const OF_LIST: Keys = {
+  last: "lastTrade",
+  change: "changeClose",
+  pctChange: "changeClosePercentage",
+  volume: "totalVolume",
+  quotedAt: "dateTimeUTC",
+};
+
+const OF_EXTENDED_HOURS: Keys = {
+  ...OF_LIST,
+  last: "lastPrice",
+  change: "change",
+  pctChange: "percentChange",
+};
+
+/** Assumed: a contract's `timeStamp` is the time of its bid and ask. Those of a recorded pair are 15 minutes apart. */
+const OF_CHAIN: Keys = {
+  ...OF_LIST,
+  last: "lastPrice",
+  change: "netChange",
+  volume: "volume",
+  quotedAt: "timeStamp",
+};
 
 /**
  * Outside the regular session (`ahFlag`) bid, ask and the last trade are those of extended hours, with the time of that trade:
  * they are what the market was then. Open, high, low, volume and the close before are the regular session's
  * (docs/decisions/etrade-extended-hours.md).
  */
-function readQuote(data: JsonFields, all: JsonFields, isOption: boolean): Quote {
+function listQuote(data: JsonFields, all: JsonFields, isOption: boolean): Quote {
   const extended = data.flag("ahFlag") === true ? all.object("ExtendedHourQuoteDetail") : null;
-  const side = extended ?? all;
-  const last = side.decimalBut(extended ? "lastPrice" : "lastTrade", NO_PRICE);
+  return readQuote({ data, all, side: extended ?? all }, extended ? OF_EXTENDED_HOURS : OF_LIST, isOption);
+}
+
+/** @param side where bid, ask and the last trade stand */
+function readQuote(
+  { data, all, side }: { data: JsonFields; all: JsonFields; side: JsonFields },
+  keys: Keys,
+  isOption: boolean,
+): Quote {
+  const last = side.decimalBut(keys.last, NO_PRICE);
   const greeks = isOption ? currentGreeks(all) : null;
   const orNull = (value: string | null): string | null => (last === null ? null : value);
   return {
@@ -98,9 +136,9 @@ function readQuote(data: JsonFields, all: JsonFields, isOption: boolean): Quote 
     ask: side.decimalBut("ask", NO_PRICE),
     last,
     // 0 is a true change, but not where nothing was traded.
-    change: orNull(side.decimal(extended ? "change" : "changeClose", "change")),
-    pctChange: orNull(side.decimal(extended ? "percentChange" : "changeClosePercentage", "pctChange")),
-    quotedAt: data.epochSeconds("dateTimeUTC", NEVER),
+    change: orNull(side.decimal(keys.change, "change")),
+    pctChange: orNull(side.decimal(keys.pctChange, "pctChange")),
+    quotedAt: data.epochSeconds(keys.quotedAt, NEVER),
     tradedAt: side.epochSeconds("timeOfLastTrade", NEVER),
     // Named one by one: spreading costs many times the time of reading a quote.
     extended: {
@@ -117,7 +155,7 @@ function readQuote(data: JsonFields, all: JsonFields, isOption: boolean): Quote 
       high: all.decimalBut("high", NO_PRICE),
       low: all.decimalBut("low", NO_PRICE),
       previousClose: all.decimalBut("previousClose", NO_PRICE),
-      volume: all.integer("totalVolume"),
+      volume: all.integer(keys.volume),
       averageVolume: all.integerBut("averageVolume", NO_COUNT),
       earningsPerShare: isOption ? null : all.decimalBut("eps", NO_VALUE, "earningsPerShare"),
       peRatio: isOption ? null : all.decimalBut("pe", NO_VALUE, "peRatio"),
@@ -152,74 +190,26 @@ function currentGreeks(fields: JsonFields): JsonFields | null {
   return greeks?.flag("currentValue") === false ? null : greeks;
 }
 
-export type OfChain = { delayed: boolean; selected: string | null };
-
-/** One `Call` or `Put` of a chain. */
-export function contractQuote({ delayed, selected }: OfChain): (fields: JsonFields) => InstrumentQuote {
+/** One `Call` or `Put` of a chain. @param selected the expiration of the chain, as it says itself */
+export function contractQuote({
+  delayed,
+  selected,
+}: {
+  delayed: boolean;
+  selected: string | null;
+}): (fields: JsonFields) => InstrumentQuote | UnnamedItem {
   return (fields) => {
-    const { symbol, root, expiration, optionType, strike } = chainContract(fields, selected);
+    const contract = chainContract(fields, selected);
+    if (isUnnamed(contract)) return contract;
     const description = fields.text("displaySymbol");
     return {
-      instrument: {
-        description,
-        exchange: null,
-        securityType: "OPT",
-        symbol,
-        root,
-        expiration,
-        optionType,
-        strike,
-      },
-      quote: chainQuote(fields),
+      instrument: { description, exchange: null, securityType: "OPT", ...contract },
+      quote: readQuote({ data: fields, all: fields, side: fields }, OF_CHAIN, true),
       greeksDelta: null,
-      underlying: { symbol, description: null, exchange: null },
+      underlying: { symbol: contract.symbol, description: null, exchange: null },
       underlyingQuote: null,
       delayed,
       unknownSymbol: false,
     };
-  };
-}
-
-function chainQuote(fields: JsonFields): Quote {
-  const last = fields.decimalBut("lastPrice", NO_PRICE);
-  const greeks = currentGreeks(fields);
-  return {
-    bid: fields.decimalBut("bid", NO_PRICE),
-    ask: fields.decimalBut("ask", NO_PRICE),
-    last,
-    change: last === null ? null : fields.decimal("netChange", "change"),
-    pctChange: null,
-    // Assumed: a contract's `timeStamp` is the time of its bid and ask. Those of a recorded pair are 15 minutes apart.
-    quotedAt: fields.epochSeconds("timeStamp", NEVER),
-    tradedAt: null,
-    extended: {
-      sessionVolume: null,
-      contractHigh: null,
-      contractLow: null,
-      bidIv: null,
-      askIv: null,
-      greeksAt: null,
-      open: null,
-      high: null,
-      low: null,
-      previousClose: null,
-      averageVolume: null,
-      earningsPerShare: null,
-      peRatio: null,
-      high52Week: null,
-      low52Week: null,
-      contractSize: null,
-      dividend: null,
-      bidSize: fields.integer("bidSize"),
-      askSize: fields.integer("askSize"),
-      volume: fields.integer("volume"),
-      openInterest: fields.integer("openInterest"),
-      delta: greeks && greeks.decimal("delta", "delta"),
-      gamma: greeks && greeks.decimal("gamma", "gamma"),
-      theta: greeks && greeks.decimal("theta", "theta"),
-      vega: greeks && greeks.decimal("vega", "vega"),
-      rho: greeks && greeks.decimal("rho", "rho"),
-      impliedVolatility: greeks && greeks.decimalBut("iv", NO_VALUE, "impliedVolatility"),
-    },
   };
 }

@@ -1,15 +1,20 @@
 /** E*TRADE's answers in our words: lists of quotes, whole chains and expirations. */
 import type { Instant } from "../../ground/clock.ts";
-import { isDateText } from "../../market/calendar/dates.ts";
 import { cutText } from "../../ground/outsideText.ts";
-import { MAX_ITEMS, type ReadDocument, type ReadItem, refused, unknownQuote } from "../../quotes/document.ts";
+import {
+  plainDocument,
+  type ReadDocument,
+  type ReadItem,
+  refused,
+  unknownQuote,
+} from "../../quotes/document.ts";
 import { isObject, type Json, type JsonObject, valueAt } from "../json.ts";
 import { JsonFields } from "../jsonFields.ts";
-import { readItem } from "../jsonItem.ts";
+import { listed, readItem } from "../jsonItem.ts";
 import { keyInList } from "./writeEtrade.ts";
-import { contractQuote, isDelayed, type OfChain, quoteOf } from "./etradeQuote.ts";
+import { dateIn } from "./etradeContract.ts";
+import { contractQuote, isDelayed, quoteOf } from "./etradeQuote.ts";
 
-/** What an answer is of, by its only element. */
 const [QUOTES, CHAIN, EXPIRATIONS] = [
   "QuoteResponse",
   "OptionChainResponse",
@@ -18,7 +23,6 @@ const [QUOTES, CHAIN, EXPIRATIONS] = [
 
 export const ROOTS: readonly string[] = [QUOTES, CHAIN, EXPIRATIONS];
 
-/** Code of a message that a symbol is not known. */
 const UNKNOWN_SYMBOL = "10033";
 
 /** @param latest see `JsonFields`. @throws QuotekeeperError DOCUMENT_REFUSED when it is a document of something else */
@@ -28,44 +32,26 @@ export function readEtrade(document: JsonObject, latest: Instant | null): ReadDo
   if (!ROOTS.includes(kind))
     throw refused(`it holds none of ${ROOTS.join(", ")}, but ${cutText(kind, 40) || "nothing"}`);
   if (others.length > 0) throw refused(`something stands beside its ${kind}`);
-  const inside = isObject(found) ? found : null;
   // Nothing is an empty list; any text is none.
-  if (inside === null && found !== "" && found !== null) throw refused(`its ${kind} is no object`);
-  const whole = { id: null, error: null, hasQuotes: true };
-  if (kind === EXPIRATIONS) return { ...whole, items: [], expirations: datesIn(inside) };
-  const items =
-    inside === null ? [] : kind === CHAIN ? chainItems(inside, latest) : quoteItems(inside, latest);
-  if (items.length > MAX_ITEMS) throw refused(`it holds more than ${MAX_ITEMS} instruments`);
-  return { ...whole, items };
+  if (!isObject(found) && found !== "" && found !== null) throw refused(`its ${kind} is no object`);
+  const inside = new JsonFields(isObject(found) ? found : {});
+  if (kind === EXPIRATIONS)
+    return plainDocument([], elements(inside.value("ExpirationDate")).map(expirationIn));
+  return plainDocument(kind === CHAIN ? chainItems(inside, latest) : quoteItems(inside, latest));
 }
 
-/** One element, or several. */
-function listed(json: Json | undefined): readonly Json[] {
-  if (json === undefined || json === null || json === "") return [];
-  return Array.isArray(json) ? (json as readonly Json[]) : [json];
+function elements(json: Json | undefined): readonly Json[] {
+  return listed(json, (one) => one === null || one === "");
 }
 
-/** A list with a date that is none is of no use: chains would be asked for by it all day. */
-function datesIn(inside: JsonObject | null): string[] {
-  const dates = listed(inside === null ? null : valueAt(inside, "ExpirationDate")).map((one) =>
-    isObject(one) ? dateIn(new JsonFields(one)) : null,
-  );
-  return dates.map((date) => {
-    if (date !== null) return date;
-    throw refused("one of its expirations is no date");
-  });
+function expirationIn(json: Json): string | null {
+  return isObject(json) ? dateIn(new JsonFields(json), ["year", "month", "day"]) : null;
 }
 
-function dateIn(fields: JsonFields | null): string | null {
-  const [year, month, day] = ["year", "month", "day"].map((key) => fields?.integer(key) ?? "");
-  const date = `${year}-${month?.padStart(2, "0")}-${day?.padStart(2, "0")}`;
-  return isDateText(date) ? date : null;
-}
-
-function quoteItems(inside: JsonObject, latest: Instant | null): ReadItem[] {
-  const messages = listed(new JsonFields(inside).object("Messages")?.value("Message"));
+function quoteItems(inside: JsonFields, latest: Instant | null): ReadItem[] {
+  const messages = elements(inside.object("Messages")?.value("Message"));
   return [
-    ...listed(valueAt(inside, "QuoteData")).map((one) => readItem(one, quoteOf, latest)),
+    ...elements(inside.value("QuoteData")).map((one) => readItem(one, quoteOf, latest)),
     ...messages.flatMap((message) => (isObject(message) ? unknownIn(new JsonFields(message)) : [])),
   ];
 }
@@ -83,15 +69,14 @@ function unknownIn(message: JsonFields): ReadItem[] {
   return [{ ok: true, item: unknownQuote(key), oddFields: [], fragment: cutText(description, 200) }];
 }
 
-function chainItems(inside: JsonObject, latest: Instant | null): ReadItem[] {
-  const chain = new JsonFields(inside);
-  const of: OfChain = {
+function chainItems(chain: JsonFields, latest: Instant | null): ReadItem[] {
+  const selected = chain.object("SelectedED");
+  const read = contractQuote({
     delayed: isDelayed(chain.text("quoteType")),
-    selected: dateIn(chain.object("SelectedED")),
-  };
-  return listed(valueAt(inside, "OptionPair")).flatMap((pair) => {
-    if (!isObject(pair)) return [readItem(pair, contractQuote(of), latest)];
-    const sides = ["Call", "Put"].flatMap((side) => listed(valueAt(pair, side)));
-    return sides.map((side) => readItem(side, contractQuote(of), latest));
+    selected: selected && dateIn(selected, ["year", "month", "day"]),
+  });
+  return elements(chain.value("OptionPair")).flatMap((pair) => {
+    const sides = isObject(pair) ? ["Call", "Put"].flatMap((side) => elements(valueAt(pair, side))) : [pair];
+    return sides.map((side) => readItem(side, read, latest));
   });
 }

@@ -12,9 +12,8 @@ import {
 } from "../../market/instrument.ts";
 import { parseOccSymbol } from "../../market/occ.ts";
 import { rootedSymbol } from "../../market/root.ts";
-import type { QuoteCall } from "../../quotes/call.ts";
 import { percentEncode } from "../percentEncode.ts";
-import type { WrittenCall } from "../service.ts";
+import type { Service, WrittenCall } from "../service.ts";
 
 /** A longer list needs a flag. */
 const PLAIN_LIST = 25;
@@ -22,30 +21,23 @@ const PLAIN_LIST = 25;
 /** The longest list, with the flag. */
 export const LONGEST_LIST = 50;
 
-/** @throws RangeError a form that E*TRADE has not; jobs that ask for one are refused before */
-export function writeEtrade(call: QuoteCall): WrittenCall {
-  switch (call.form) {
-    case "symbols":
-      return quotesOf(call.symbols.map(inList));
-    case "option":
-      return quotesOf([contractInList(call.contract)]);
-    case "chain":
-      return got("/v1/market/optionchains", {
-        symbol: call.underlying,
-        ...dateOf(call.expiration),
-        // Adjusted contracts and mini options are left out unless they are asked for, and weekly ones may be.
-        skipAdjusted: "false",
-        optionCategory: "ALL",
-        includeWeekly: "true",
-        chainType: "CALLPUT",
-        priceType: "ALL",
-      });
-    case "expirations":
-      return got("/v1/market/optionexpiredate", { symbol: call.underlying, expiryType: "ALL" });
-    case "watchlist":
-      throw new RangeError("E*TRADE has no watchlists of quotes");
-  }
-}
+export const ETRADE_CALLS = {
+  symbols: ({ symbols }) => quotesOf(symbols.map(inList)),
+  option: ({ contract }) => quotesOf([contractInList(contract)]),
+  chain: ({ underlying, expiration }) =>
+    got("/v1/market/optionchains", {
+      symbol: underlying,
+      ...dateOf(expiration),
+      // Adjusted contracts and mini options are left out unless they are asked for, and weekly ones may be.
+      skipAdjusted: "false",
+      optionCategory: "ALL",
+      includeWeekly: "true",
+      chainType: "CALLPUT",
+      priceType: "ALL",
+    }),
+  expirations: ({ underlying }) =>
+    got("/v1/market/optionexpiredate", { symbol: underlying, expiryType: "ALL" }),
+} satisfies Service["write"];
 
 function quotesOf(names: readonly string[]): WrittenCall {
   return got(`/v1/market/quote/${names.join(",")}`, {
@@ -82,7 +74,6 @@ export function keyInList(name: string): InstrumentKey | null {
   return typeof contract === "string" ? null : option({ ...contract, ...rootedSymbol(root) });
 }
 
-/** Months and days without a leading zero. */
 function dateOf(date: string) {
   const [year = "", month = "", day = ""] = date.split("-");
   const plain = (part: string): string => part.replace(/^0/, "");

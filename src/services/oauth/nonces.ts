@@ -5,8 +5,7 @@
  * forgotten never moves back, so a clock set back does not open the way for a replay. A run can write its nonces down
  * (`onFresh`), and the next run remembers them (`remembered`, `horizon`).
  */
-import { isUnreserved } from "../percentEncode.ts";
-import { hashOf } from "./hmac.ts";
+import { createHash } from "node:crypto";
 
 /** `full`: no room until older ones lapse; nothing was remembered. */
 type NonceVerdict = "fresh" | "repeated" | "stale" | "full";
@@ -127,12 +126,8 @@ export class NonceMemory {
 
 /** Of fixed length, because a caller chooses the length of its nonces, and memory is to be bounded in bytes. */
 function markOf(token: string, nonce: string): string {
-  // Of plain texts this is what JSON makes of them, sooner.
-  const both =
-    isUnreserved(token) && isUnreserved(nonce) ? `["${token}","${nonce}"]` : JSON.stringify([token, nonce]);
-  const hash = hashOf("sha256", both, "base64url");
-  // 22 characters have 132 bits, a mark has 128: of the last character only the first two bits count.
-  return hash.slice(0, 21) + "AQgw".charAt(BASE64URL.indexOf(hash.charAt(21)) >> 4);
+  const hash = createHash("sha256")
+    .update(JSON.stringify([token, nonce]))
+    .digest();
+  return hash.toString("base64url", 0, 16);
 }
-
-const BASE64URL = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";

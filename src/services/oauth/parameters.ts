@@ -2,7 +2,7 @@
  * Request parameters as OAuth 1.0 sees them: an ordered list of decoded names and values, in which a
  * name may come twice and a value may be empty.
  */
-import { isUnreserved, percentEncode } from "../percentEncode.ts";
+import { percentEncode } from "../percentEncode.ts";
 
 export type Parameter = readonly [name: string, value: string];
 
@@ -17,89 +17,44 @@ export const MAX_PARAMETERS = 200;
  * and `a=` are both an empty value, only the first `=` divides, empty pieces are skipped.
  *
  * @param query the text after `?`, still encoded
- * @throws {URIError} when a percent-encoding is broken or is no UTF-8, or when there are more than `MAX_PARAMETERS`
+ * @returns null when a percent-encoding is broken or is no UTF-8, or when there are more than `MAX_PARAMETERS`
  */
-export function parseQuery(query: string): Parameter[] {
+export function parseQuery(query: string): Parameter[] | null {
   const parameters: Parameter[] = [];
   const pieces = query.split("&", MAX_PARAMETERS + 1);
-  if (pieces.length > MAX_PARAMETERS) throw new URIError(`there are more than ${MAX_PARAMETERS} parameters`);
+  if (pieces.length > MAX_PARAMETERS) return null;
   for (const piece of pieces) {
     if (piece === "") continue;
     const divider = piece.indexOf("=");
-    parameters.push(
-      divider === -1
-        ? [decodeForm(piece), ""]
-        : [decodeForm(piece.slice(0, divider)), decodeForm(piece.slice(divider + 1))],
-    );
+    const [name, value] = divider === -1 ? [piece, ""] : [piece.slice(0, divider), piece.slice(divider + 1)];
+    const [decodedName, decodedValue] = [decodeForm(name), decodeForm(value)];
+    if (decodedName === null || decodedValue === null) return null;
+    parameters.push([decodedName, decodedValue]);
   }
   return parameters;
 }
 
-/** A parameter of a signature base string (RFC 5849 section 3.4.1.3.2). */
-export type EncodedParameter = {
-  /** Percent-encoded; the first sort key. */
-  name: string;
-  /** Percent-encoded; the second sort key. */
-  value: string;
-  /** `name=value`, percent-encoded once more, as it stands in the base string. */
-  text: string;
-};
-
 /** Normalized parameters, RFC 5849 section 3.4.1.3.2: encoded, sorted by name, then by value, joined. */
 export function normalizeParameters(parameters: readonly Parameter[]): string {
-  return encodeParameters(parameters)
-    .map(({ name, value }) => `${name}=${value}`)
+  return parameters
+    .map(([name, value]) => [percentEncode(name), percentEncode(value)] as const)
+    .sort((a, b) => compare(a[0], b[0]) || compare(a[1], b[1]))
+    .map(([name, value]) => `${name}=${value}`)
     .join("&");
 }
 
-export function encodeParameters(parameters: readonly Parameter[]): EncodedParameter[] {
-  return parameters.map(encodeParameter).sort(compareParameters);
+function decodeForm(text: string): string | null {
+  return decodePercent(text.includes("+") ? text.replaceAll("+", " ") : text);
 }
 
-/**
- * Equals `percentEncode(normalizeParameters(parameters))`, for parameters that were encoded in two parts: a service
- * meets the same query again and again, each time with another header.
- *
- * @param some sorted, as `encodeParameters` returns them
- * @param others likewise
- */
-export function joinEncoded(some: readonly EncodedParameter[], others: readonly EncodedParameter[]): string {
-  let joined = "";
-  let place = 0;
-  for (const parameter of some) {
-    for (let other = others[place]; other && compareParameters(other, parameter) < 0; other = others[++place])
-      joined = appended(joined, other);
-    joined = appended(joined, parameter);
+/** Null when the text is no percent-encoded UTF-8. A `+` is a plus here: this is no form encoding. */
+export function decodePercent(text: string): string | null {
+  if (!text.includes("%")) return text;
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
   }
-  for (; place < others.length; place++) joined = appended(joined, others[place]);
-  return joined;
-}
-
-function appended(joined: string, parameter: EncodedParameter | undefined): string {
-  const text = parameter?.text ?? "";
-  return joined === "" ? text : `${joined}%26${text}`;
-}
-
-function encodeParameter(parameter: Parameter): EncodedParameter {
-  // By index: destructuring a pair walks an iterator, and a service does it for each call.
-  const name = parameter[0];
-  const value = parameter[1];
-  return isUnreserved(name) && isUnreserved(value)
-    ? { name, value, text: `${name}%3D${value}` }
-    : encodedTwice(percentEncode(name), percentEncode(value));
-}
-
-function encodedTwice(name: string, value: string): EncodedParameter {
-  return { name, value, text: `${percentEncode(name)}%3D${percentEncode(value)}` };
-}
-
-function decodeForm(text: string): string {
-  if (!/[%+]/.test(text)) return text;
-  return decodeURIComponent(text.replaceAll("+", " "));
-}
-
-function compareParameters(a: EncodedParameter, b: EncodedParameter): number {
-  return compare(a.name, b.name) || compare(a.value, b.value);
 }
 
 /** Encoded text is ASCII, so code units are in byte order, which a locale's order is not. */

@@ -3,11 +3,7 @@
  * read strictly: what is missing, duplicated or unsupported is a 400 (section 3.2).
  */
 import { inShort } from "../../ground/outsideText.ts";
-import { decodePercent, isOAuthHeader, NAME_LENGTH, parseAuthorization } from "./authorizationHeader.ts";
-import { MAX_PARAMETERS, type Parameter } from "./parameters.ts";
-import { isProtocol, readParameters, type SignedTarget, unsigned } from "./signedTarget.ts";
-
-export { isProtocol, splitTarget } from "./signedTarget.ts";
+import { decodePercent, MAX_PARAMETERS, type Parameter, parseQuery } from "./parameters.ts";
 
 /** As it came over the wire, nothing decoded. */
 export type RawRequest = {
@@ -15,6 +11,7 @@ export type RawRequest = {
   /** `http` or `https`, as the client sees the service. */
   scheme: string;
   host: string;
+  /** Path and query. */
   target: string;
   /** One entry for each such header. */
   authorization: readonly string[];
@@ -34,136 +31,58 @@ const REQUIRED = [
 /** The version is `1.0` where it is absent, the token empty where none is required; the others are required. */
 type Protocol = Record<(typeof REQUIRED)[number] | "oauth_version", string>;
 
-/** A 400 is a bad request, a 401 one that is not authenticated at all. */
-type ProtocolResult =
-  | {
-      ok: true;
-      protocol: Protocol;
-      /**
-       * What is signed besides the target: of header and form body all but `realm` and `oauth_signature`, decoded; or
-       * as it stands in the base string, between the two parts of the target's query.
-       */
-      signed: Parameter[] | string;
-    }
-  | { ok: false; status: 400 | 401; reason: string };
+type Refused = { ok: false; status: 400 | 401; reason: string };
 
-const NO_PARAMETERS: readonly Parameter[] = [];
+/** `signed`: the parameters of query, header and form body, all but `realm` and `oauth_signature`. */
+type ProtocolResult = { ok: true; protocol: Protocol; signed: Parameter[] } | Refused;
 
 /**
- * Reads a request.
+ * Reads a request. A 400 is a bad request, a 401 one that is not authenticated at all.
  *
  * Assumed: protocol parameters stand in one place, the header or else the query or a form body, as RFC 5849 section
  * 3.5 asks; the live service accepts header and query (field notes, "Requests"). In two places at once they are
  * refused with 400.
  *
- * @param target the request's own
  * @param needsToken false: a request for temporary credentials has none (section 2.1)
  */
 export function readRequest(
-  { authorization, formBody }: Pick<RawRequest, "authorization" | "formBody">,
-  { query }: SignedTarget,
+  { target, authorization, formBody = "" }: Pick<RawRequest, "target" | "authorization" | "formBody">,
   needsToken = true,
 ): ProtocolResult {
-  const isPlain = authorization.length === 1 && formBody === undefined && query?.protocol.length === 0;
-  const ordinary = isPlain ? readOrdinary(authorization[0] ?? "") : null;
-  if (ordinary) return ordinary;
   const header = readHeader(authorization);
   if (!header.ok) return bad(header.problem);
-  const body = formBody === undefined ? NO_PARAMETERS : readParameters(formBody);
+  const [query, body] = [parseQuery(splitTarget(target).query), parseQuery(formBody)];
   if (query === null || body === null)
     return bad(
       `the query or the form body is not percent-encoded UTF-8, or has more than ${MAX_PARAMETERS} parameters`,
     );
-  const inHeader = header.parameters.some((parameter) => isProtocol(parameter[0]));
-  const elsewhere = query.protocol.concat(body.filter((parameter) => isProtocol(parameter[0])));
-  if (inHeader) {
-    if (elsewhere.length > 0) return bad("parameters whose names begin with oauth_ stand in two places");
-  } else if (elsewhere.length === 0) {
+  const inHeader = header.parameters.filter(([name]) => isProtocol(name));
+  const elsewhere = [...query, ...body].filter(([name]) => isProtocol(name));
+  if (inHeader.length > 0 && elsewhere.length > 0)
+    return bad("parameters whose names begin with oauth_ stand in two places");
+  if (inHeader.length === 0 && elsewhere.length === 0) {
     // "OAuth" with nothing behind it was meant to be signed; anything else was not.
-    return header.isOAuth ? bad(`${REQUIRED[0]} is missing`) : unauthorized(header.problem);
+    return header.isOAuth
+      ? bad(`${REQUIRED[0]} is missing`)
+      : { ok: false, status: 401, reason: header.problem };
   }
-  const twice = repeatedName(elsewhere);
-  if (twice !== null) return bad(`${inShort(twice, NAME_LENGTH)} is given twice`);
-  const read = readProtocol(inHeader ? header.parameters : elsewhere, needsToken);
-  if (typeof read === "string") return bad(read);
-  return { ok: true, protocol: read, signed: unsigned(header.parameters).concat(unsigned(body)) };
+  const names = elsewhere.map(([name]) => name);
+  const twice = names.find((name, place) => names.indexOf(name) < place);
+  if (twice !== undefined) return bad(`${inShort(twice, NAME_LENGTH)} is given twice`);
+  const protocol = protocolOf([...inHeader, ...elsewhere]);
+  const problem = problemOf(protocol, needsToken);
+  if (problem !== null) return bad(problem);
+  const all = [...query, ...header.parameters, ...body];
+  return { ok: true, protocol, signed: all.filter(([name]) => name !== "oauth_signature") };
 }
 
-/** A value that neither a header nor the base string encodes. */
-const PLAIN = "[\\w.~-]+";
-
-/** The form of each parameter's value in the headers of nearly all clients. */
-const USUAL_VALUES: Readonly<Record<string, string>> = {
-  consumer_key: `(?<key>${PLAIN})`,
-  token: `(?<token>${PLAIN})`,
-  nonce: `(?<nonce>${PLAIN})`,
-  timestamp: "(?<timestamp>[1-9]\\d{0,14})",
-  signature_method: "HMAC-SHA1",
-  signature: '(?<signature>[^"\\\\]+)',
-  version: "1\\.0",
-};
-
-/** In the usual orders: by name, that of oauthlib (Python), and that of the examples of RFC 5849. */
-const USUAL_HEADERS = [
-  "consumer_key nonce signature signature_method timestamp token version",
-  "nonce timestamp version signature_method consumer_key token signature",
-  "consumer_key token signature_method timestamp nonce signature version",
-].map((order) => {
-  const parameters = order.split(" ").map((name) => `oauth_${name}="${USUAL_VALUES[name] ?? ""}"`);
-  return new RegExp(`^OAuth ${parameters.join(", ?")}$`);
-});
-
-/**
- * Reads a header as nearly all clients write it: the seven parameters, each once, in a usual order, nothing encoded but
- * the signature. Decoding, sorting and encoding it again would take several times as long as the hashing.
- *
- * @returns what `readRequest` returns; null for any other header
- */
-function readOrdinary(header: string): Extract<ProtocolResult, { ok: true }> | null {
-  for (const usual of USUAL_HEADERS) {
-    const values = usual.exec(header)?.groups;
-    if (values === undefined) continue;
-    const { key = "", token = "", nonce = "", timestamp = "" } = values;
-    const signature = decodePercent(values["signature"] ?? "");
-    if (signature === null) return null;
-    const protocol = {
-      oauth_consumer_key: key,
-      oauth_token: token,
-      oauth_nonce: nonce,
-      oauth_timestamp: timestamp,
-      oauth_signature_method: "HMAC-SHA1",
-      oauth_signature: signature,
-      oauth_version: "1.0",
-    };
-    const stamped = `oauth_signature_method%3DHMAC-SHA1%26oauth_timestamp%3D${timestamp}`;
-    const signed = `oauth_consumer_key%3D${key}%26oauth_nonce%3D${nonce}%26${stamped}%26oauth_token%3D${token}%26oauth_version%3D1.0`;
-    return { ok: true, protocol, signed };
-  }
-  return null;
-}
-
-/** The first name that comes a second time. */
-function repeatedName(parameters: readonly Parameter[]): string | null {
-  if (parameters.length < 2) return null;
-  const seen = new Set<string>();
-  for (const [name] of parameters) {
-    if (seen.has(name)) return name;
-    seen.add(name);
-  }
-  return null;
-}
-
-function readProtocol(parameters: readonly Parameter[], needsToken: boolean): Protocol | string {
-  const protocol: Protocol = {
-    oauth_consumer_key: valueOf(parameters, "oauth_consumer_key"),
-    oauth_token: valueOf(parameters, "oauth_token"),
-    oauth_nonce: valueOf(parameters, "oauth_nonce"),
-    oauth_timestamp: valueOf(parameters, "oauth_timestamp"),
-    oauth_signature_method: valueOf(parameters, "oauth_signature_method"),
-    oauth_signature: valueOf(parameters, "oauth_signature"),
-    oauth_version: valueOf(parameters, "oauth_version", "1.0"),
-  };
-  return problemOf(protocol, needsToken) ?? protocol;
+function protocolOf(parameters: readonly Parameter[]): Protocol {
+  const values = new Map(parameters);
+  const required = REQUIRED.map((name) => [name, values.get(name) ?? ""]);
+  return Object.fromEntries([
+    ...required,
+    ["oauth_version", values.get("oauth_version") ?? "1.0"],
+  ]) as Protocol;
 }
 
 function problemOf(protocol: Protocol, needsToken: boolean): string | null {
@@ -174,33 +93,95 @@ function problemOf(protocol: Protocol, needsToken: boolean): string | null {
   return /^[1-9]\d{0,14}$/.test(protocol.oauth_timestamp) ? null : "oauth_timestamp is no Unix time";
 }
 
-/** With so few names a loop is faster than a map that is made for one request. */
-function valueOf(parameters: readonly Parameter[], name: string, absent = ""): string {
-  for (const parameter of parameters) if (parameter[0] === name) return parameter[1];
-  return absent;
-}
+type Header = { ok: true; isOAuth: boolean; parameters: Parameter[]; problem: string };
 
-type Header = { isOAuth: boolean; parameters: Parameter[]; problem: string };
-
-/** None when there is no header, or one of another scheme. */
-function readHeader(
-  authorization: readonly string[],
-): ({ ok: true } & Header) | { ok: false; problem: string } {
+/** Without parameters when there is no header, or one of another scheme. */
+function readHeader(authorization: readonly string[]): Header | { ok: false; problem: string } {
   const [header, ...more] = authorization;
-  if (header === undefined)
-    return { ok: true, isOAuth: false, parameters: [], problem: "the Authorization header is missing" };
+  const none = (problem: string): Header => ({ ok: true, isOAuth: false, parameters: [], problem });
+  if (header === undefined) return none("the Authorization header is missing");
   if (more.length > 0) return { ok: false, problem: "the Authorization header is given twice" };
-  if (!isOAuthHeader(header))
-    return { ok: true, isOAuth: false, parameters: [], problem: "the Authorization scheme is not OAuth" };
+  if (!isOAuthHeader(header)) return none("the Authorization scheme is not OAuth");
   const read = parseAuthorization(header);
-  if (!read.ok) return read;
-  return { ok: true, isOAuth: true, parameters: read.parameters, problem: "" };
+  return read.ok ? { ok: true, isOAuth: true, parameters: read.parameters, problem: "" } : read;
 }
 
-function bad(reason: string): { ok: false; status: 400; reason: string } {
+/** Most characters of a parameter's name in a problem, however long the caller made it. */
+const NAME_LENGTH = 40;
+
+/** The parameters of a header without `realm`, decoded, in their order; or what is wrong with it. */
+type AuthorizationHeader =
+  { ok: true; parameters: Parameter[]; realm: string | null } | { ok: false; problem: string };
+
+const SCHEME = /^OAuth(?:[ \t]+|$)/i;
+/**
+ * Sticky: read from where the one before it ended. In a quoted string a backslash stands before a quotation mark
+ * (RFC 9110, section 5.6.4).
+ */
+const PARAMETER = /([^\s=",\\]+)="([^"\\]*(?:\\.[^"\\]*)*)"[ \t]*(,[ \t]*|$)/y;
+
+/** In whatever case (RFC 5849 section 3.5.1). */
+export function isOAuthHeader(header: string): boolean {
+  return SCHEME.test(header);
+}
+
+/**
+ * Names and values are percent-decoded, values must be quoted, `realm`, a plain quoted string, is set apart, and a name
+ * may come only once (RFC 5849 section 3.1). A backslash in any other value is refused: it should have been
+ * percent-encoded (section 3.5.1). Problems name parameters, never their values. There may be no more than
+ * `MAX_PARAMETERS`.
+ *
+ * Assumed: unquoted values, empty list elements and a trailing comma are refused; no known client sends them.
+ */
+export function parseAuthorization(header: string): AuthorizationHeader {
+  const scheme = SCHEME.exec(header);
+  if (!scheme) return { ok: false, problem: "the Authorization scheme is not OAuth" };
+  const parameters: Parameter[] = [];
+  const seen = new Set<string>();
+  let realm: string | null = null;
+  let at = scheme[0].length;
+  let openComma = false;
+  while (at < header.length) {
+    PARAMETER.lastIndex = at;
+    const match = PARAMETER.exec(header);
+    if (!match) return { ok: false, problem: 'the Authorization header is not a list of name="value"' };
+    // By index: destructuring a match walks an iterator.
+    const name = decodePercent(match[1] ?? "");
+    if (name === null) return { ok: false, problem: "a parameter's name is not percent-encoded UTF-8" };
+    if (seen.has(name)) return { ok: false, problem: `${inShort(name, NAME_LENGTH)} is given twice` };
+    seen.add(name);
+    if (seen.size > MAX_PARAMETERS)
+      return { ok: false, problem: `the Authorization header has more than ${MAX_PARAMETERS} parameters` };
+    const rawValue = match[2] ?? "";
+    if (isRealm(name)) realm = rawValue.replace(/\\(.)/g, "$1");
+    else {
+      const value = rawValue.includes("\\") ? null : decodePercent(rawValue);
+      if (value === null)
+        return { ok: false, problem: `${inShort(name, NAME_LENGTH)} is not percent-encoded UTF-8` };
+      parameters.push([name, value]);
+    }
+    at = PARAMETER.lastIndex;
+    openComma = match[3] !== "";
+  }
+  if (openComma) return { ok: false, problem: "the Authorization header ends with a comma" };
+  return { ok: true, parameters, realm };
+}
+
+/** In any case; the length comes first, because no other name of OAuth has it. */
+function isRealm(name: string): boolean {
+  return name.length === 5 && name.toLowerCase() === "realm";
+}
+
+function bad(reason: string): Refused {
   return { ok: false, status: 400, reason };
 }
 
-function unauthorized(reason: string): { ok: false; status: 401; reason: string } {
-  return { ok: false, status: 401, reason };
+/** A parameter of OAuth's own says how a request is signed, not what it asks for. */
+export function isProtocol(name: string): boolean {
+  return name.startsWith("oauth_");
+}
+
+export function splitTarget(target: string): { path: string; query: string } {
+  const [path = "", ...query] = target.split("?");
+  return { path, query: query.join("?") };
 }

@@ -4,8 +4,8 @@
  */
 import { createHmac } from "node:crypto";
 import OAuth from "oauth-1.0a";
+import { QuotekeeperError } from "../../ground/errors.ts";
 import { percentEncode } from "../percentEncode.ts";
-import { type Hmac, hmacSha1 } from "./hmac.ts";
 import { normalizeParameters, parseQuery, type Parameter } from "./parameters.ts";
 
 /** Never logged, stored or put into a message. */
@@ -34,17 +34,14 @@ export function baseStringUri(scheme: string, authority: string, path: string): 
   return `${lowerScheme}://${shortHost}${path === "" ? "/" : path}`;
 }
 
-// By object: a service has the same secrets for call after call, and forgets them with their keys.
-const hmacs = new WeakMap<SigningSecrets, Hmac>();
-
-/** Base64 of the HMAC-SHA1 of a base string, RFC 5849 section 3.4.2. The secrets must not change. */
+/** Base64 of the HMAC-SHA1 of a base string, RFC 5849 section 3.4.2. */
 export function signatureOf(baseString: string, secrets: SigningSecrets): string {
-  let hmac = hmacs.get(secrets);
-  if (!hmac) {
-    hmac = hmacSha1(`${percentEncode(secrets.consumerSecret)}&${percentEncode(secrets.accessTokenSecret)}`);
-    hmacs.set(secrets, hmac);
-  }
-  return hmac(baseString);
+  const key = `${percentEncode(secrets.consumerSecret)}&${percentEncode(secrets.accessTokenSecret)}`;
+  return hmacSha1(baseString, key);
+}
+
+function hmacSha1(text: string, key: string): string {
+  return createHmac("sha1", key).update(text).digest("base64");
 }
 
 /** What a login signs besides: RFC 5849 sections 2.1 and 2.3. */
@@ -67,7 +64,7 @@ type RequestToSign = {
  * Signs a request without a form body.
  *
  * @returns the value of the `Authorization` header, `OAuth oauth_consumer_key="...", ...`
- * @throws {TypeError} when the URL is not absolute; {URIError} when its query is not well encoded
+ * @throws {TypeError} when the URL is not absolute; QuotekeeperError UNEXPECTED when its query is not well encoded
  */
 export function signRequest({ method, url, credentials, ...own }: RequestToSign): string {
   const oauth = new StrictOAuth(credentials, own);
@@ -90,7 +87,7 @@ class StrictOAuth extends OAuth {
     super({
       consumer: { key: credentials.consumerKey, secret: credentials.consumerSecret },
       signature_method: "HMAC-SHA1",
-      hash_function: (baseString, key) => createHmac("sha1", key).update(baseString).digest("base64"),
+      hash_function: hmacSha1,
     });
     this.#own = own;
   }
@@ -115,6 +112,9 @@ class StrictOAuth extends OAuth {
 
   override getParameterString(request: OAuth.RequestOptions, oauthData: OAuth.Data): string {
     const protocol = Object.entries(oauthData).map(([name, value]): Parameter => [name, String(value)]);
-    return normalizeParameters([...protocol, ...parseQuery(new URL(request.url).search.slice(1))]);
+    const query = parseQuery(new URL(request.url).search.slice(1));
+    if (query === null)
+      throw new QuotekeeperError("UNEXPECTED", "a query that is to be signed is not well encoded");
+    return normalizeParameters([...protocol, ...query]);
   }
 }

@@ -2,19 +2,15 @@
 import { timingSafeEqual } from "node:crypto";
 import type { NonceMemory } from "./nonces.ts";
 import { percentEncode } from "../percentEncode.ts";
-import { encodeParameters, joinEncoded, type Parameter } from "./parameters.ts";
-import { readRequest, type RawRequest } from "./protocol.ts";
-import { signatureOf, type Credentials, type SigningSecrets } from "./signature.ts";
-import { signedTarget, type SignedTarget } from "./signedTarget.ts";
+import { normalizeParameters, type Parameter } from "./parameters.ts";
+import { readRequest, type RawRequest, splitTarget } from "./protocol.ts";
+import { baseStringUri, signatureOf, type Credentials } from "./signature.ts";
 
 type Verifier<Key extends Credentials = Credentials> = {
-  /** Undefined when there is no such key. */
   keyOf: (consumerKey: string, token: string) => Key | undefined;
   nonces: NonceMemory;
   nowSeconds: number;
   windowSeconds: number;
-  /** `signedTarget`, perhaps with a memory. */
-  targetOf?: typeof signedTarget;
   /** Default: true; see `readRequest`. */
   needsToken?: boolean;
 };
@@ -25,9 +21,6 @@ export type Verdict<Key extends Credentials = Credentials> =
 
 /** How far a timestamp may be from the service's clock, seconds, both ways (field notes, "Requests"). */
 export const TIMESTAMP_WINDOW_SECONDS = 10;
-
-/** 20 bytes in base64. */
-const SIGNATURE_LENGTH = 28;
 
 /** Replaces an unknown key, so that refusing it takes as long as refusing a wrong signature. */
 const NOBODY = { consumerSecret: "", accessTokenSecret: "" };
@@ -41,8 +34,7 @@ export function verifyRequest<Key extends Credentials>(
   request: RawRequest,
   verifier: Verifier<Key>,
 ): Verdict<Key> {
-  const target = (verifier.targetOf ?? signedTarget)(request.scheme, request.host, request.target);
-  const read = readRequest(request, target, verifier.needsToken);
+  const read = readRequest(request, verifier.needsToken);
   if (!read.ok) return read;
   const { protocol, signed } = read;
   const claimed = verifier.keyOf(protocol.oauth_consumer_key, protocol.oauth_token);
@@ -53,8 +45,8 @@ export function verifyRequest<Key extends Credentials>(
       `the timestamp is ${Math.abs(skew)} s ${skew < 0 ? "behind" : "ahead of"} the service's clock`,
     );
   }
-  const baseString = baseStringOf(request.method, target, signed);
-  const genuine = isSignature(protocol.oauth_signature, baseString, claimed ?? NOBODY);
+  const expected = signatureOf(baseStringOf(request, signed), claimed ?? NOBODY);
+  const genuine = isSame(protocol.oauth_signature, expected);
   if (!claimed) return refused("the consumer key or the token is not known");
   if (!genuine) return refused("the signature does not match");
   switch (verifier.nonces.use(claimed.accessToken, timestamp, protocol.oauth_nonce, verifier.nowSeconds)) {
@@ -69,33 +61,16 @@ export function verifyRequest<Key extends Credentials>(
   }
 }
 
-/** RFC 5849 section 3.4.1.1, for a target that was read before. */
-function baseStringOf(
-  method: string,
-  { uri, query }: SignedTarget,
-  signed: readonly Parameter[] | string,
-): string {
-  const [before, behind] = query?.around ?? ["", ""];
-  const parameters =
-    typeof signed === "string"
-      ? `${before}${signed}${behind}`
-      : joinEncoded(encodeParameters(signed), query?.signed ?? []);
-  return `${percentEncode(method.toUpperCase())}&${uri}&${parameters}`;
+/** RFC 5849 section 3.4.1.1. */
+function baseStringOf({ method, scheme, host, target }: RawRequest, signed: readonly Parameter[]): string {
+  const uri = baseStringUri(scheme, host, splitTarget(target).path);
+  return [method.toUpperCase(), uri, normalizeParameters(signed)].map(percentEncode).join("&");
 }
 
-// Written over for each call: two new ones took as long as a hash.
-const expected = Buffer.alloc(SIGNATURE_LENGTH);
-const given = Buffer.alloc(SIGNATURE_LENGTH);
-
 /** Compares the texts, not their decoded bytes: base64 decoders skip characters that do not belong there. */
-function isSignature(text: string, baseString: string, secrets: SigningSecrets): boolean {
-  expected.write(signatureOf(baseString, secrets));
-  // A character outside ASCII takes several bytes, none of them one of base64.
-  return (
-    text.length === SIGNATURE_LENGTH &&
-    given.write(text) === SIGNATURE_LENGTH &&
-    timingSafeEqual(given, expected)
-  );
+function isSame(signature: string, expected: string): boolean {
+  const [one, other] = [Buffer.from(signature), Buffer.from(expected)];
+  return one.length === other.length && timingSafeEqual(one, other);
 }
 
 function refused(reason: string): { ok: false; status: 401; reason: string } {

@@ -50,7 +50,6 @@ export function classifyAnswer(raw: RawAnswer): Answer {
   }
 }
 
-/** The text of the `error` element of a refusal. */
 function saying(body: Uint8Array): string {
   const text = Buffer.from(body.subarray(0, 4096)).toString("utf8");
   const error = /<error>([^<]{1,200})<\/error>/.exec(text)?.[1];

@@ -6,9 +6,6 @@ import { readNumber, STRIKE } from "../../quotes/units.ts";
 import { LEAF_NUMBERS, LEAF_PATHS, type LeafTexts } from "./leaves.ts";
 import type { OddField } from "../../quotes/document.ts";
 
-/** Thrown inside this file only, and caught in it: what an instrument is cannot be told. */
-export class NamelessError extends Error {}
-
 /**
  * Assumed: no symbol and no security type is longer than this, in characters; those asked for have 32 at most. An index
  * of the archive takes no more than 2,704 bytes of both.
@@ -22,6 +19,7 @@ export class Fields {
   readonly #texts: LeafTexts;
   readonly #damaged: ReadonlyMap<number, string> | null;
   #odd: OddField[] | null = null;
+  #unnamed: string | null = null;
 
   constructor(texts: LeafTexts, damaged: ReadonlyMap<number, string> | null) {
     this.#texts = texts;
@@ -31,6 +29,16 @@ export class Fields {
   /** In the order in which they were read. */
   get odd(): readonly OddField[] {
     return this.#odd ?? NONE_ODD;
+  }
+
+  /** Why it cannot be told which instrument this is, by the first such problem; null: it can. */
+  get unnamed(): string | null {
+    return this.#unnamed;
+  }
+
+  noteUnnamed(problem: string): null {
+    this.#unnamed ??= problem;
+    return null;
   }
 
   has(leaf: number): boolean {
@@ -95,10 +103,10 @@ export class Fields {
     (this.#odd ??= []).push({ element, text: this.text(leaf), problem: `${element} ${problem}` });
   }
 
-  /** A value that names the instrument. */
+  /** A value that names the instrument: if it cannot be read, the instrument has no name. */
   naming<T>(leaf: number, read: ReadResult<T>): T | null {
     const problem = this.#problem(leaf, read);
-    if (problem !== null) throw new NamelessError(problem);
+    if (problem !== null) return this.noteUnnamed(problem);
     return read.ok ? read.value : null;
   }
 

@@ -59,7 +59,6 @@ function quoteLeaves(root: string): QuoteLeaves {
   };
 }
 
-/** The place of each leaf. */
 export const LEAF = {
   greeksDelta: leaf("greeks/delta"),
   description: leaf("instrument/desc"),

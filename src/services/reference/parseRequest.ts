@@ -62,16 +62,14 @@ export function parseRequest(query: string): ParsedRequest {
 
 function readParameters(query: string): Map<string, string> | string {
   const parameters = new Map<string, string>();
-  try {
-    for (const [name, value] of parseQuery(query)) {
-      // The call's signature may stand in the query.
-      if (isProtocol(name)) continue;
-      if (!KNOWN.has(name)) return `the parameter ${quoted(name)} is not known`;
-      if (parameters.has(name)) return `the parameter ${name} is given twice`;
-      parameters.set(name, value);
-    }
-  } catch {
-    return "the query is not percent-encoded UTF-8";
+  const all = parseQuery(query);
+  if (all === null) return "the query is not percent-encoded UTF-8";
+  for (const [name, value] of all) {
+    // The call's signature may stand in the query.
+    if (isProtocol(name)) continue;
+    if (!KNOWN.has(name)) return `the parameter ${quoted(name)} is not known`;
+    if (parameters.has(name)) return `the parameter ${name} is given twice`;
+    parameters.set(name, value);
   }
   return parameters;
 }

@@ -13,7 +13,7 @@ import {
   type UnderlyingElement,
   type OddField,
 } from "../../quotes/document.ts";
-import { readDate, NamelessError, Fields, readName, readCode, codeOf, quoted } from "./leafValues.ts";
+import { readDate, Fields, readName, readCode, codeOf, quoted } from "./leafValues.ts";
 import { LEAF, type LeafTexts, type QuoteLeaves } from "./leaves.ts";
 
 /**
@@ -34,12 +34,9 @@ export function readLeaves(
   damaged: ReadonlyMap<number, string> | null = null,
 ): ReadInstrument {
   const fields = new Fields(leaves, damaged);
-  try {
-    return { ok: true, item: instrumentQuote(fields), oddFields: fields.odd };
-  } catch (error) {
-    if (!(error instanceof NamelessError)) throw error;
-    return { ok: false, problem: error.message, isOption: isOption(leaves, damaged) };
-  }
+  const item = instrumentQuote(fields);
+  if (item !== null) return { ok: true, item, oddFields: fields.odd };
+  return { ok: false, problem: fields.unnamed ?? "", isOption: isOption(leaves, damaged) };
 }
 
 /** Whether an item that cannot be named is an option, as far as it says so itself. */
@@ -50,14 +47,16 @@ export function isOption(leaves: LeafTexts, damaged: ReadonlyMap<number, string>
   return (leaves[LEAF.underlyingSymbol] ?? "") === "" ? false : null;
 }
 
-function instrumentQuote(fields: Fields): InstrumentQuote {
+/** @returns null: it is unnamed */
+function instrumentQuote(fields: Fields): InstrumentQuote | null {
   const unknownSymbol = fields.flag(LEAF.unknownSymbol);
   const named = fields.naming(LEAF.symbol, readName(fields.text(LEAF.symbol)));
-  if (named === null) throw new NamelessError("instrument/sym is missing");
+  if (named === null) return fields.noteUnnamed("instrument/sym is missing");
   const symbol = archivedSymbol(named);
   // What an unknown item holds besides its name is not known: nothing else of it is read (field notes).
   if (unknownSymbol) return unknownOf(symbol, fields);
   const contract = contractFields(fields);
+  if (contract === null) return null;
   const item = {
     instrument: {
       description: fields.name(LEAF.description),
@@ -95,35 +94,37 @@ function securityType(fields: Fields): string | null {
 }
 
 /**
- * The three fields of an option, all or none. An equity may carry them as sentinels (`0001-01-01`, `0`), so the
+ * The three fields of an option, all or none; null: the instrument is unnamed. An equity may carry them as sentinels (`0001-01-01`, `0`), so the
  * security type decides; where it is missing (older answers), a real maturity date does.
  */
-function contractFields(fields: Fields): ContractFields {
+function contractFields(fields: Fields): ContractFields | null {
   const type = securityType(fields);
   const isSecurity = type !== null && type !== "OPT";
   const expiration = isSecurity ? null : fields.naming(LEAF.maturity, readDate(fields.text(LEAF.maturity)));
   if (isSecurity || (type === null && expiration === null)) {
     // Only an option has an underlying (specification, "instrumentquote"): its price is not to become the equity's.
     if (fields.text(LEAF.underlyingSymbol) !== "")
-      throw new NamelessError(`instrument/sectyp ${quoted(type ?? "")} has an underlying`);
-    return NO_CONTRACT;
+      fields.noteUnnamed(`instrument/sectyp ${quoted(type ?? "")} has an underlying`);
+    return fields.unnamed === null ? NO_CONTRACT : null;
   }
   const strike = fields.naming(LEAF.strike, fields.readNumber(LEAF.strike));
-  if (expiration === null) throw new NamelessError("instrument/matdt of an option is missing");
-  if (strike === null) throw new NamelessError("instrument/strkpx of an option is missing");
-  return { expiration, optionType: optionTypeOf(fields), strike };
+  if (expiration === null) fields.noteUnnamed("instrument/matdt of an option is missing");
+  if (strike === null) fields.noteUnnamed("instrument/strkpx of an option is missing");
+  const optionType = optionTypeOf(fields);
+  return fields.unnamed === null ? { expiration, optionType, strike } : null;
 }
 
 /** 1 is a call in the specification, 0 a put in a sibling call's answer (field notes). */
-function optionTypeOf(fields: Fields): OptionType {
+function optionTypeOf(fields: Fields): OptionType | null {
   const putcall = fields.naming(LEAF.putcall, { ok: true, value: fields.text(LEAF.putcall) });
   if (putcall === "1") return "CALL";
   if (putcall === "0") return "PUT";
-  throw new NamelessError(`instrument/putcall ${quoted(putcall ?? "")} is neither 1 nor 0`);
+  return fields.noteUnnamed(`instrument/putcall ${quoted(putcall ?? "")} is neither 1 nor 0`);
 }
 
 function unknownOf(symbol: string, fields: Fields): InstrumentQuote {
-  const contract = contractIfWhole(fields);
+  // An unknown item is read for its name only; half a contract then names nothing.
+  const contract = contractFields(fields) ?? NO_CONTRACT;
   return unknownItem({
     description: fields.text(LEAF.description) || null,
     exchange: codeOf(fields.text(LEAF.exchange)),
@@ -131,16 +132,6 @@ function unknownOf(symbol: string, fields: Fields): InstrumentQuote {
     symbol,
     ...contract,
   });
-}
-
-/** An unknown item is read for its name only; half a contract then names nothing. */
-function contractIfWhole(fields: Fields): ContractFields {
-  try {
-    return contractFields(fields);
-  } catch (error) {
-    if (error instanceof NamelessError) return NO_CONTRACT;
-    throw error;
-  }
 }
 
 function readUnderlying(fields: Fields): UnderlyingElement | null {

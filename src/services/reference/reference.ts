@@ -1,12 +1,23 @@
 /** The Market Quotes Service of the specification: OAuth 1.0a with HMAC-SHA1, and XML. */
 import { DEFAULT_SERVICE } from "../../journal/record.ts";
 import { NO_OCC_SYMBOL, occSymbol } from "../../market/occ.ts";
-import { REFERENCE_CHECKUP } from "./checkReference.ts";
+import {
+  acceptedFinding,
+  asking,
+  clockFinding,
+  countFinding,
+  expiryFinding,
+  headersFinding,
+  KNOWN,
+  readableFinding,
+} from "../checkup.ts";
 import { classifyAnswer } from "./classifyAnswer.ts";
 import { CONSUMER, SIGNED_BY_OAUTH } from "../oauth/signedService.ts";
 import { readRateLimitHeaders } from "./rateLimitHeaders.ts";
-import { requestTarget } from "./requestTarget.ts";
+import { REFERENCE_CALLS } from "./writeReference.ts";
 import type { Service } from "../service.ts";
+
+const [USED, EXPIRE] = ["x-ratelimit-used", "x-ratelimit-expire"] as const;
 
 const credentials = [
   ...CONSUMER,
@@ -26,26 +37,36 @@ export const REFERENCE: Service = {
   limit: { calls: 60, windowMs: 60_000 },
   // 325 is the longest list reported to work (field notes, "Requests").
   batch: { first: 100, least: 8, most: 325 },
-  forms: ["symbols", "watchlist", "option"],
+  write: REFERENCE_CALLS,
   lackOf: (contract) => (contract.root !== undefined && occSymbol(contract) === null ? NO_OCC_SYMBOL : null),
   optionsInList: false,
   asksDelayed: true,
   isTimed: true,
-  write: (call) => ({ method: "GET", target: requestTarget(call), accept: "application/xml" }),
   ...SIGNED_BY_OAUTH,
   keptHeaders: [
     "content-type",
     "content-encoding",
     "date",
     "retry-after",
-    "x-ratelimit-used",
-    "x-ratelimit-expire",
+    USED,
+    EXPIRE,
     "x-ratelimit-limit",
     "x-ratelimit-remaining",
     "x-quotekeeper-source",
   ],
   classify: classifyAnswer,
   rateLimit: (headers) => readRateLimitHeaders((name) => headers[name.toLowerCase()]),
-  limitEnd: (headers) => headers["x-ratelimit-expire"]?.trim() ?? null,
-  checkup: REFERENCE_CHECKUP,
+  limitEnd: (headers) => headers[EXPIRE]?.trim() ?? null,
+  checkup: {
+    next: (probed) =>
+      probed.length < 2 && probed.every(({ answer }) => answer.outcome === "quotes") ? asking(KNOWN) : null,
+    findings: (probed) => [
+      acceptedFinding(probed),
+      readableFinding("XML", probed),
+      headersFinding([USED, EXPIRE, "x-ratelimit-limit", "x-ratelimit-remaining"], probed),
+      expiryFinding(EXPIRE, 1_000, probed),
+      countFinding(USED, EXPIRE, probed),
+      clockFinding(probed, true),
+    ],
+  },
 };

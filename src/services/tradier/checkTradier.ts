@@ -22,9 +22,9 @@ import {
   itemsOf,
   optionsFinding,
 } from "../checkupOptions.ts";
-import { isObject, type Json, type JsonObject, parseJson, textOf, valueAt } from "../json.ts";
+import { isObject, type Json, parseJson, textOf, valueAt } from "../json.ts";
 import { LIMITS } from "./tradierLimit.ts";
-import { writeTradier } from "./writeTradier.ts";
+import { TRADIER_CALLS } from "./writeTradier.ts";
 
 const [ALLOWED, USED, EXPIRY] = ["x-ratelimit-allowed", "x-ratelimit-used", "x-ratelimit-expiry"] as const;
 
@@ -63,75 +63,57 @@ export const TRADIER_CHECKUP: Checkup = {
   },
 };
 
-type Judgement = readonly [Finding["verdict"], string];
-
-/** The value of `quotes`; null: the answer has none. */
-function quotesIn({ answer, body }: Probe): JsonObject | null {
-  if (answer.outcome !== "quotes") return null;
-  return objectAt(parseJson(body), "quotes");
+/** The value at a path of keys; undefined: it ends before. */
+function within(json: Json | undefined, ...keys: readonly string[]): Json | undefined {
+  const [key, ...rest] = keys;
+  if (key === undefined) return json;
+  return isObject(json) ? within(valueAt(json, key), ...rest) : undefined;
 }
 
-function quoteIn(one: Probe): Json | undefined {
-  return inside(quotesIn(one), "quote");
-}
-
-function inside(json: Json | undefined, key: string): Json | undefined {
-  return isObject(json) ? valueAt(json, key) : undefined;
-}
-
-function objectAt(json: Json | undefined, key: string): JsonObject | null {
-  const value = inside(json, key);
-  return isObject(value) ? value : null;
+function documentOf(one: Probe | undefined): Json {
+  return one?.answer.outcome === "quotes" ? parseJson(one.body) : null;
 }
 
 function allowedFinding(probed: readonly Probe[], isSandbox: boolean): Finding {
   const documented = LIMITS[isSandbox ? "sandbox" : "production"].calls;
-  const said = [...new Set(probed.flatMap(({ headers }) => headers[ALLOWED]?.trim() ?? []))];
-  const [first = ""] = said;
-  const judged = (): Judgement => {
+  return finding(`${ALLOWED} is ${documented}, as the documentation says`, () => {
+    const said = [...new Set(probed.flatMap(({ headers }) => headers[ALLOWED]?.trim() ?? []))];
+    const [first = ""] = said;
     if (said.length !== 1 || !/^\d{1,9}$/.test(first))
       return ["unknown", `${said.length} numbers in the answers`];
     return [Number(first) === documented ? "ok" : "not_so", `it says ${first}`];
-  };
-  return finding(`${ALLOWED} is ${documented}, as the documentation says`, judged());
+  });
 }
 
 function objectFinding(one: Probe | undefined): Finding {
-  const quote = one && quoteIn(one);
-  const judged = (): Judgement => {
+  return finding("The quote of a single symbol is an object, and no list of one", () => {
+    const quote = within(documentOf(one), "quotes", "quote");
     if (quote === undefined) return NOT_ASKED;
     if (isObject(quote)) return ["ok", "it is an object"];
-    return Array.isArray(quote)
-      ? ["not_so", "it is a list"]
-      : ["not_so", "it is neither an object nor a list"];
-  };
-  return finding("The quote of a single symbol is an object, and no list of one", judged());
+    return ["not_so", Array.isArray(quote) ? "it is a list" : "it is neither an object nor a list"];
+  });
 }
 
 function unmatchedFinding(one: Probe | undefined): Finding {
-  const judged = (): Judgement => {
-    if (!one || one.answer.outcome !== "quotes") return one ? ["unknown", `HTTP ${one.status}`] : NOT_ASKED;
-    const told = itemsOf(one).filter(({ unknownSymbol }) => unknownSymbol).length;
-    return told > 0
-      ? ["ok", "it is there"]
-      : [
-          "not_so",
-          inside(quotesIn(one), "unmatched_symbols") === undefined
-            ? "it is missing"
-            : "it is of another form",
-        ];
-  };
-  return finding("An unknown symbol stands in unmatched_symbols", judged(), true);
+  return finding(
+    "An unknown symbol stands in unmatched_symbols",
+    () => {
+      if (one?.answer.outcome !== "quotes") return one ? ["unknown", `HTTP ${one.status}`] : NOT_ASKED;
+      if (itemsOf(one).some(({ unknownSymbol }) => unknownSymbol)) return ["ok", "it is there"];
+      const isMissing = within(documentOf(one), "quotes", "unmatched_symbols") === undefined;
+      return ["not_so", isMissing ? "it is missing" : "it is of another form"];
+    },
+    true,
+  );
 }
 
 function knownFinding(assumption: string, symbols: readonly string[], one: Probe | undefined): Finding {
-  const judged = (): Judgement => {
-    if (!one || one.answer.outcome !== "quotes") return NOT_ASKED;
+  return finding(assumption, () => {
+    if (one?.answer.outcome !== "quotes") return NOT_ASKED;
     const told = itemsOf(one).filter(({ unknownSymbol }) => !unknownSymbol);
     const known = symbols.filter((symbol) => told.some(({ instrument }) => instrument.symbol === symbol));
     return [known.length === symbols.length ? "ok" : "not_so", `${known.length} of ${symbols.length}`];
-  };
-  return finding(assumption, judged());
+  });
 }
 
 /** Shares of a round lot by the price, from the highest on (Regulation NMS, 242.600, in force from 2025-11-03). */
@@ -144,54 +126,55 @@ const ROUND_LOTS = [
 
 /** Feeds quote round lots: in shares each size is a multiple of one, and in lots or hundreds hardly any is. */
 function sizesFinding(probed: readonly Probe[]): Finding {
-  const quotes = probed
-    .flatMap(itemsOf)
-    .filter(({ instrument }) => instrument.symbol === KNOWN && instrument.strike === null);
-  const price = Number(quotes.find(({ quote }) => quote.last !== null)?.quote.last ?? 0);
-  const [, lot] = ROUND_LOTS.find(([above]) => price > above) ?? [0, 1];
-  const sizes = quotes
-    .flatMap(({ quote: { extended } }) => [extended.bidSize, extended.askSize])
-    .flatMap((size) => (size === null || size === "0" ? [] : [Number(size)]));
-  const multiples = sizes.filter((size) => size % lot === 0).length;
-  const judged = (): Judgement => {
-    if (sizes.length === 0 || lot === 1) return ["unknown", "no size of a round lot came"];
-    const counted = `${multiples} of ${sizes.length} are multiples of a round lot`;
-    if (multiples === sizes.length) return ["ok", counted];
-    return sizes.every((size) => size < lot)
-      ? ["not_so", `${counted}, each is smaller: they are no shares`]
-      : ["unknown", counted];
-  };
-  const verdict = judged();
-  // Sizes in another unit are stored wrong for good.
-  return finding("Sizes of stocks are shares, as they are stored", verdict, verdict[0] === "not_so");
+  return finding(
+    "Sizes of stocks are shares, as they are stored",
+    () => {
+      const quotes = probed
+        .flatMap(itemsOf)
+        .filter(({ instrument }) => instrument.symbol === KNOWN && instrument.strike === null);
+      const price = Number(quotes.find(({ quote }) => quote.last !== null)?.quote.last ?? 0);
+      const [, lot] = ROUND_LOTS.find(([above]) => price > above) ?? [0, 1];
+      const sizes = quotes
+        .flatMap(({ quote: { extended } }) => [extended.bidSize, extended.askSize])
+        .flatMap((size) => (size === null || size === "0" ? [] : [Number(size)]));
+      if (sizes.length === 0 || lot === 1) return ["unknown", "no size of a round lot came"];
+      const multiples = sizes.filter((size) => size % lot === 0).length;
+      const counted = `${multiples} of ${sizes.length} are multiples of a round lot`;
+      if (multiples === sizes.length) return ["ok", counted];
+      if (!sizes.every((size) => size < lot)) return ["unknown", counted];
+      return ["not_so", `${counted}, each is smaller: they are no shares`];
+    },
+    // Sizes in another unit are stored wrong for good.
+    "when it is not so",
+  );
 }
 
 /** Rho of puts as they were sent: it is not stored. */
 function putsFinding(one: Probe | undefined): Finding {
-  const document = one?.answer.outcome === "quotes" ? parseJson(one.body) : null;
-  const options = [inside(objectAt(document, "options"), "option") ?? []].flat();
-  const rhos = options
-    .filter((option) => inside(option, "option_type") === "put")
-    .flatMap((option) => textOf(inside(objectAt(option, "greeks"), "rho")) ?? []);
-  const own = rhos.filter((rho) => Number(rho) < 0).length;
-  return finding(
-    "Theta and rho of a put are the call's, so that they are not stored",
-    rhos.length === 0
-      ? ["unknown", "no put had a rho"]
-      : [own === 0 ? "ok" : "not_so", `rho of ${own} of ${rhos.length} puts is below 0`],
-  );
+  return finding("Theta and rho of a put are the call's, so that they are not stored", () => {
+    const options = [within(documentOf(one), "options", "option") ?? []].flat();
+    const rhos = options
+      .filter((option) => within(option, "option_type") === "put")
+      .flatMap((option) => textOf(within(option, "greeks", "rho")) ?? []);
+    if (rhos.length === 0) return ["unknown", "no put had a rho"];
+    const own = rhos.filter((rho) => Number(rho) < 0).length;
+    return [own === 0 ? "ok" : "not_so", `rho of ${own} of ${rhos.length} puts is below 0`];
+  });
 }
 
 function longFinding(one: Probe | undefined): Finding {
-  const judged = (): Judgement => {
-    if (!one || one.call.form !== "symbols") return NOT_ASKED;
-    const { method } = writeTradier(one.call);
-    const asked = one.call.symbols.length;
-    const what = `${method}, ${asked} symbols, HTTP ${one.status}`;
-    if (one.answer.outcome !== "quotes") return ["not_so", `${what}, taken as ${one.answer.outcome}`];
-    const told = itemsOf(one).length;
-    if (method !== "POST") return ["unknown", `${what}: the list was too short for POST`];
-    return [told === asked ? "ok" : "not_so", `${what}, ${told} answered or told as unknown`];
-  };
-  return finding("A long list goes by POST, and each symbol of it is answered", judged(), true);
+  return finding(
+    "A long list goes by POST, and each symbol of it is answered",
+    () => {
+      if (!one || one.call.form !== "symbols") return NOT_ASKED;
+      const { method } = TRADIER_CALLS.symbols(one.call);
+      const asked = one.call.symbols.length;
+      const what = `${method}, ${asked} symbols, HTTP ${one.status}`;
+      if (one.answer.outcome !== "quotes") return ["not_so", `${what}, taken as ${one.answer.outcome}`];
+      const told = itemsOf(one).length;
+      if (method !== "POST") return ["unknown", `${what}: the list was too short for POST`];
+      return [told === asked ? "ok" : "not_so", `${what}, ${told} answered or told as unknown`];
+    },
+    true,
+  );
 }

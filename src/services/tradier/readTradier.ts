@@ -10,14 +10,14 @@ import {
   type Quote,
   refused,
   unknownQuote,
-  MAX_ITEMS,
+  plainDocument,
   type ReadDocument,
   type ReadItem,
 } from "../../quotes/document.ts";
 import { keyOfSymbol } from "../../quotes/call.ts";
 import { isObject, type Json, type JsonObject, textOf, valueAt } from "../json.ts";
 import type { JsonFields } from "../jsonFields.ts";
-import { Nameless, readItem } from "../jsonItem.ts";
+import { isUnnamed, listed, readItem, type UnnamedItem } from "../jsonItem.ts";
 
 /** Assumed: a bid or an ask of 0 says that there is none, beside a size of 0 or not. */
 const NO_PRICE = isZero;
@@ -53,73 +53,44 @@ const SECURITY_TYPES: ReadonlyMap<string, string> = new Map([["stock", "CS"]]);
  * @throws QuotekeeperError DOCUMENT_REFUSED when it is a document of something else
  */
 export function readTradier(document: JsonObject, latest: Instant | null): ReadDocument {
-  const [kind, found] = KINDS.map((name) => [name, valueAt(document, name)] as const).find(
-    ([, value]) => value !== undefined,
-  ) ?? [null, undefined];
-  if (kind === null || found === undefined)
-    throw refused(`it holds no quotes, options or expirations, but ${named(Object.keys(document))}`);
-  const whole = { id: null, error: null, hasQuotes: true };
-  if (kind === "expirations") return { ...whole, items: [], expirations: datesIn(found) };
-  const items = isNothing(found) ? [] : itemsIn(found, kind, latest);
-  if (items.length > MAX_ITEMS) throw refused(`it holds more than ${MAX_ITEMS} instruments`);
-  return { ...whole, items };
-}
-
-/** What an answer is of. */
-const KINDS = ["quotes", "options", "expirations"] as const;
-
-function named(keys: readonly string[]): string {
-  return keys.length === 0
-    ? "nothing"
-    : keys
-        .slice(0, 3)
-        .map((key) => cutText(key, 40))
-        .join(", ");
+  const kind = (["quotes", "options", "expirations"] as const).find((name) => Object.hasOwn(document, name));
+  if (kind === undefined) {
+    const keys = Object.keys(document).slice(0, 3);
+    const named = keys.map((key) => cutText(key, 40)).join(", ") || "nothing";
+    throw refused(`it holds no quotes, options or expirations, but ${named}`);
+  }
+  const found = valueAt(document, kind) ?? null;
+  if (!isNothing(found) && !isObject(found)) throw refused(`its ${kind} are no object`);
+  const inside = isObject(found) ? found : {};
+  const listOf = (key: string): readonly Json[] => listed(valueAt(inside, key), isNothing);
+  const quotesOf = (key: string): ReadItem[] =>
+    listOf(key).map((one) => readItem(one, instrumentQuote, latest));
+  if (kind === "options") return plainDocument(quotesOf("option"));
+  if (kind === "quotes") {
+    const unmatched = valueAt(inside, "unmatched_symbols");
+    const unknown = listed(isObject(unmatched) ? valueAt(unmatched, "symbol") : undefined, isNothing);
+    return plainDocument([...quotesOf("quote"), ...unknown.flatMap((symbol) => unknownRead(textOf(symbol)))]);
+  }
+  const long = listOf("expiration").map((one) => (isObject(one) ? valueAt(one, "date") : one));
+  const dates = [...listOf("date"), ...long];
+  return plainDocument(
+    [],
+    dates.map((date) => (typeof date === "string" && isDateText(date) ? date : null)),
+  );
 }
 
 function isNothing(json: Json): boolean {
   return json === null || json === "null";
 }
 
-function itemsIn(found: Json, kind: "quotes" | "options", latest: Instant | null): ReadItem[] {
-  if (!isObject(found)) throw refused(`its ${kind} are no object`);
-  const quotes = (list: Json | undefined): ReadItem[] =>
-    listed(list).map((one) => readItem(one, instrumentQuote, latest));
-  if (kind === "options") return quotes(valueAt(found, "option"));
-  const unmatched = valueAt(found, "unmatched_symbols");
-  const symbols = isObject(unmatched) ? valueAt(unmatched, "symbol") : undefined;
-  return [
-    ...quotes(valueAt(found, "quote")),
-    ...listed(symbols).flatMap((symbol) => unknownRead(textOf(symbol))),
-  ];
-}
-
-/** A list with a date that is none is of no use: chains would be asked for by it all day. */
-function datesIn(found: Json): string[] {
-  if (isNothing(found)) return [];
-  if (!isObject(found)) throw refused("its expirations are no object");
-  const dates = listed(valueAt(found, "date"));
-  const long = listed(valueAt(found, "expiration")).map((one) =>
-    isObject(one) ? valueAt(one, "date") : one,
-  );
-  return [...dates, ...long].map((date) => {
-    if (typeof date === "string" && isDateText(date)) return date;
-    throw refused("one of its expirations is no date");
-  });
-}
-
-/** One element, or several. */
-function listed(json: Json | undefined): readonly Json[] {
-  if (json === undefined || isNothing(json)) return [];
-  return Array.isArray(json) ? (json as readonly Json[]) : [json];
-}
-
-function instrumentQuote(fields: JsonFields): InstrumentQuote {
+function instrumentQuote(fields: JsonFields): InstrumentQuote | UnnamedItem {
   const type = fields.text("type");
   const symbol = fields.text("symbol");
   const isOption = type === "option";
-  if (symbol === null) throw new Nameless("symbol is missing", null, type === null ? null : isOption);
+  if (symbol === null)
+    return { problem: "symbol is missing", symbol, isOption: type === null ? null : isOption };
   const contract = isOption ? contractOf(fields, symbol) : null;
+  if (isUnnamed(contract)) return contract;
   return {
     instrument: {
       description: fields.text("description"),
@@ -144,21 +115,20 @@ type Contract = Pick<InstrumentQuote["instrument"], "root" | "expiration" | "opt
 };
 
 /** By its own fields. The OCC symbol says the same: where it does not, nobody knows which is right. */
-function contractOf(fields: JsonFields, occ: string): Contract {
+function contractOf(fields: JsonFields, occ: string): Contract | UnnamedItem {
+  const unnamed = (problem: string): UnnamedItem => ({ problem, symbol: occ, isOption: true });
   const underlying = fields.text("underlying");
   const expiration = fields.text("expiration_date") ?? "";
   const type = fields.text("option_type");
   const strike = fields.decimal("strike");
   const optionType = type === "call" ? "CALL" : type === "put" ? "PUT" : null;
   if (underlying === null || !isDateText(expiration) || strike === null || optionType === null)
-    throw new Nameless(
+    return unnamed(
       "underlying, expiration_date, option_type or strike of an option is missing or unreadable",
-      occ,
-      true,
     );
   const named = withRoot(underlying, fields.text("root_symbol"));
   if (!isOccSymbolOf(occ, { expiration, optionType, strike }))
-    throw new Nameless(`symbol ${cutText(occ, 40)} names another contract than its fields`, occ, true);
+    return unnamed(`symbol ${cutText(occ, 40)} names another contract than its fields`);
   return { symbol: named.underlying, root: named.root, expiration, optionType, strike };
 }
 

@@ -6,7 +6,7 @@ import { NO_OCC_SYMBOL, occSymbol } from "../../market/occ.ts";
 import { TRADIER_CHECKUP } from "./checkTradier.ts";
 import { classifyTradier } from "./classifyTradier.ts";
 import { LIMITS, readTradierLimit } from "./tradierLimit.ts";
-import { writeTradier } from "./writeTradier.ts";
+import { TRADIER_CALLS } from "./writeTradier.ts";
 import type { Service } from "../service.ts";
 
 export const TRADIER: Service = {
@@ -31,12 +31,11 @@ export const TRADIER: Service = {
   limit: LIMITS.production,
   // Assumed: the documentation has POST for long lists, and no number.
   batch: { first: 100, least: 8, most: 200 },
-  forms: ["symbols", "option", "chain", "expirations"],
+  write: TRADIER_CALLS,
   lackOf: (contract) => (occSymbol(contract) === null ? NO_OCC_SYMBOL : null),
   optionsInList: true,
   asksDelayed: false,
   isTimed: false,
-  write: writeTradier,
   sign: (_, { accessToken = "" }) => ({ authorization: `Bearer ${accessToken}` }),
   secrets: ({ accessToken = "" }) => [accessToken],
   keptHeaders: [

@@ -1,8 +1,7 @@
 /** The calls of Tradier's market data (documentation, "Market data"). */
 import { requiredOccSymbol } from "../../market/occ.ts";
 import { percentEncode } from "../percentEncode.ts";
-import type { QuoteCall } from "../../quotes/call.ts";
-import type { WrittenCall } from "../service.ts";
+import type { Service, WrittenCall } from "../service.ts";
 
 const QUOTES = "/v1/markets/quotes";
 const CHAINS = "/v1/markets/options/chains";
@@ -21,26 +20,15 @@ function tradierSymbol(symbol: string): string {
   return symbol.replace(/^([^./]+)\.([A-Z])$/, "$1/$2");
 }
 
-/** @throws RangeError a form or a contract that Tradier has not; jobs that ask for one are refused before */
-export function writeTradier(call: QuoteCall): WrittenCall {
-  switch (call.form) {
-    case "symbols":
-      return quotesOf(call.symbols.map(tradierSymbol));
-    case "option":
-      return quotesOf([requiredOccSymbol(call.contract)]);
-    case "chain":
-      return got(CHAINS, {
-        symbol: tradierSymbol(call.underlying),
-        expiration: call.expiration,
-        greeks: "true",
-      });
-    case "expirations":
-      // Without all roots SPX has no SPXW, nor its dates.
-      return got(EXPIRATIONS, { symbol: tradierSymbol(call.underlying), includeAllRoots: "true" });
-    case "watchlist":
-      throw new RangeError("Tradier has no watchlists of quotes");
-  }
-}
+export const TRADIER_CALLS = {
+  symbols: ({ symbols }) => quotesOf(symbols.map(tradierSymbol)),
+  option: ({ contract }) => quotesOf([requiredOccSymbol(contract)]),
+  chain: ({ underlying, expiration }) =>
+    got(CHAINS, { symbol: tradierSymbol(underlying), expiration, greeks: "true" }),
+  // Without all roots SPX has no SPXW, nor its dates.
+  expirations: ({ underlying }) =>
+    got(EXPIRATIONS, { symbol: tradierSymbol(underlying), includeAllRoots: "true" }),
+} satisfies Service["write"];
 
 function quotesOf(symbols: readonly string[]): WrittenCall {
   const fields = { symbols: symbols.join(","), greeks: "true" };

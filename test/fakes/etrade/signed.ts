@@ -1,9 +1,7 @@
 /** Whether a call is signed as it must be, by the program's own verifying side. */
 import type { NonceMemory } from "../../../src/services/oauth/nonces.ts";
-import type { Parameter } from "../../../src/services/oauth/parameters.ts";
 import { type RawRequest, readRequest } from "../../../src/services/oauth/protocol.ts";
 import type { Credentials } from "../../../src/services/oauth/signature.ts";
-import { signedTarget } from "../../../src/services/oauth/signedTarget.ts";
 import { verifyRequest } from "../../../src/services/oauth/verifyRequest.ts";
 import { parameterAbsent, TIMESTAMP_WINDOW_SECONDS, timestampRefused } from "./faults.ts";
 import type { Sessions } from "./sessions.ts";
@@ -30,8 +28,7 @@ type Verifying = { kind: TokenKind; sessions: Sessions; nonces: NonceMemory; now
 export function verified(request: RawRequest, verifying: Verifying): Signed | string {
   const { kind, sessions, nonces, nowSeconds } = verifying;
   const needsToken = kind !== "none";
-  const target = signedTarget(request.scheme, request.host, request.target);
-  const read = readRequest(request, target, needsToken);
+  const read = readRequest(request, needsToken);
   if (!read.ok) return problemOf(read.reason);
   const { oauth_consumer_key: consumerKey, oauth_token: token, oauth_timestamp: timestamp } = read.protocol;
   const consumer = sessions.consumerOf(consumerKey);
@@ -49,15 +46,13 @@ export function verified(request: RawRequest, verifying: Verifying): Signed | st
     nonces,
     nowSeconds,
     windowSeconds: TIMESTAMP_WINDOW_SECONDS,
-    targetOf: () => target,
     needsToken,
   });
   if (!verdict.ok) return verdict.reason.includes("nonce") ? "nonce_used" : "signature_invalid";
-  const parameters: readonly Parameter[] = typeof read.signed === "string" ? [] : read.signed;
   return {
     consumerKey,
     token,
-    parameter: (name) => parameters.find(([other]) => other === name)?.[1] ?? null,
+    parameter: (name) => read.signed.find(([other]) => other === name)?.[1] ?? null,
   };
 }
 

@@ -1,23 +1,19 @@
 import { expect, test } from "@jest/globals";
 import { security } from "../../../src/market/instrument.ts";
-import { createSimulatedMarket, simulatedSource } from "../../../src/serve/simulated/market.ts";
+import { createSimulatedMarket } from "../../../src/serve/simulated/market.ts";
 import { run } from "../../cli/edges.ts";
 
 const market = createSimulatedMarket({ seed: 3 });
 const AAPL = security("AAPL");
 
 test("at speed 60 a minute of the clock is an hour of the market, and delayed means 15 minutes of the market", async () => {
-  const source = simulatedSource(market, {
-    from: "2026-03-11T15:00:00.000000Z",
-    startedMs: 0,
-    speed: 60,
-    loopTo: null,
-  });
+  const playback = { from: "2026-03-11T15:00:00.000000Z", startedMs: 0, speed: 60, loopTo: null };
+  const source = createSimulatedMarket({ seed: 3, playback });
   const now = new Date(60_000);
 
-  const [realTime] = (await source.quotes?.([AAPL], { now, delayed: false })) ?? [];
-  const [delayed] = (await source.quotes?.([AAPL], { now, delayed: true })) ?? [];
-  const [byDefault] = (await source.quotes?.([AAPL], { now, delayed: null })) ?? [];
+  const [realTime] = await source.quotes([AAPL], { now, delayed: false });
+  const [delayed] = await source.quotes([AAPL], { now, delayed: true });
+  const [byDefault] = await source.quotes([AAPL], { now, delayed: null });
 
   expect(realTime).toEqual(market.quote(AAPL, new Date("2026-03-11T16:00:00Z")));
   expect(delayed).toEqual(market.quote(AAPL, new Date("2026-03-11T15:45:00Z")));

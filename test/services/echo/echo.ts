@@ -5,7 +5,7 @@
 import { security } from "../../../src/market/instrument.ts";
 import { QuotekeeperError } from "../../../src/ground/errors.ts";
 import { type Answer, failed, type RawAnswer } from "../../../src/quotes/answer.ts";
-import { NO_QUOTE, type ReadItem, unknownQuote } from "../../../src/quotes/document.ts";
+import { NO_QUOTE, plainDocument, type ReadItem, unknownQuote } from "../../../src/quotes/document.ts";
 import { NO_RATE_LIMIT } from "../../../src/quotes/rateLimit.ts";
 import { acceptedFinding, asking, KNOWN, readableFinding } from "../../../src/services/checkup.ts";
 import { isObject, type JsonObject, parseJson, valueAt, writtenAgain } from "../../../src/services/json.ts";
@@ -24,15 +24,15 @@ export const ECHO: Service = {
   addresses: [],
   limit: { calls: 30, windowMs: 60_000 },
   batch: { first: 20, least: 1, most: 20 },
-  forms: ["symbols"],
+  write: {
+    symbols: ({ symbols }) => {
+      const target = `/echo?symbols=${symbols.map(percentEncode).join(",")}`;
+      return { method: "GET", target, accept: "application/json" };
+    },
+  },
   optionsInList: false,
   asksDelayed: false,
   isTimed: false,
-  write: (call) => {
-    if (call.form !== "symbols") throw new RangeError(`Echo has no quotes of the form ${call.form}`);
-    const symbols = call.symbols.map(percentEncode).join(",");
-    return { method: "GET", target: `/echo?symbols=${symbols}`, accept: "application/json" };
-  },
   sign: (_, { accessToken = "" }) => ({ "x-echo-word": accessToken }),
   secrets: ({ accessToken = "" }) => [accessToken],
   keptHeaders: ["content-type", "date"],
@@ -54,7 +54,7 @@ function classify({ status, body }: RawAnswer): Answer {
     const document = parseJson(body);
     if (!isObject(document)) return failed("malformed", "JSON that is no object");
     const items = Object.keys(document).map((symbol) => readItem(symbol, document));
-    return { outcome: "quotes", document: { id: null, error: null, hasQuotes: true, items } };
+    return { outcome: "quotes", document: plainDocument(items) };
   } catch (error) {
     if (!(error instanceof QuotekeeperError)) throw error;
     return failed("malformed", error.detail);

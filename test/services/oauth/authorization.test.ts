@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { isOAuthHeader, parseAuthorization } from "../../../src/services/oauth/authorizationHeader.ts";
+import { isOAuthHeader, parseAuthorization } from "../../../src/services/oauth/protocol.ts";
 import { percentEncode } from "../../../src/services/percentEncode.ts";
 import { anyCharacter } from "../../support/anyCharacter.ts";
 

@@ -1,7 +1,8 @@
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { parseRequest } from "../../../src/services/reference/parseRequest.ts";
-import { requestTarget } from "../../../src/services/reference/requestTarget.ts";
+import { REFERENCE } from "../../../src/services/reference/reference.ts";
+import { writeCall } from "../../../src/services/service.ts";
 import { anyCharacter } from "../../support/anyCharacter.ts";
 
 const OPTION = "underlying=AAPL&expiration=2026-12-18&type=CALL&strike=150";
@@ -119,13 +120,17 @@ test("whatever the client's side writes, the service's side reads back", () => {
 
   fc.assert(
     fc.property(fc.array(symbol, { minLength: 1 }), contract, fc.boolean(), (symbols, asked, delayed) => {
-      expect(parseRequest(query(requestTarget({ form: "symbols", symbols, delayed })))).toEqual({
-        ok: true,
-        request: { kind: "symbols", symbols },
-        delayed,
-        delayedAsked: delayed,
-      });
-      expect(parseRequest(query(requestTarget({ form: "option", contract: asked, delayed })))).toEqual({
+      expect(parseRequest(query(writeCall(REFERENCE, { form: "symbols", symbols, delayed }).target))).toEqual(
+        {
+          ok: true,
+          request: { kind: "symbols", symbols },
+          delayed,
+          delayedAsked: delayed,
+        },
+      );
+      expect(
+        parseRequest(query(writeCall(REFERENCE, { form: "option", contract: asked, delayed }).target)),
+      ).toEqual({
         ok: true,
         request: { kind: "option", contract: asked },
         delayed,

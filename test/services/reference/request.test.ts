@@ -1,7 +1,9 @@
 import { expect, test } from "@jest/globals";
 import { askedInstruments, describeCall, type QuoteCall } from "../../../src/quotes/call.ts";
-import { requestTarget } from "../../../src/services/reference/requestTarget.ts";
+import { REFERENCE } from "../../../src/services/reference/reference.ts";
+import { writeCall } from "../../../src/services/service.ts";
 
+const targetOf = (call: QuoteCall): string => writeCall(REFERENCE, call).target;
 const symbols = (...list: string[]): QuoteCall => ({ form: "symbols", symbols: list, delayed: false });
 const watchlist: QuoteCall = { form: "watchlist", watchlist: "watchlist-18516", delayed: true };
 const contract = {
@@ -11,23 +13,21 @@ const contract = {
 } as const satisfies QuoteCall;
 
 test("the target of a call lists symbols with an encoded comma, as the service verifies it", () => {
-  expect(requestTarget(symbols("AAPL", "MSFT"))).toBe(
-    "/v1/market/quotes.xml?symbols=AAPL%2CMSFT&delayed=false",
-  );
+  expect(targetOf(symbols("AAPL", "MSFT"))).toBe("/v1/market/quotes.xml?symbols=AAPL%2CMSFT&delayed=false");
 });
 
 test("the target of a call encodes every character that RFC 3986 does not leave alone", () => {
-  expect(requestTarget(symbols("BRK.B", "A&B", "C!*'()", "D E", "É"))).toBe(
+  expect(targetOf(symbols("BRK.B", "A&B", "C!*'()", "D E", "É"))).toBe(
     "/v1/market/quotes.xml?symbols=BRK.B%2CA%26B%2CC%21%2A%27%28%29%2CD%20E%2C%C3%89&delayed=false",
   );
 });
 
 test("the target of a call names a watchlist in a parameter of its own", () => {
-  expect(requestTarget(watchlist)).toBe("/v1/market/quotes.xml?watchlist=watchlist-18516&delayed=true");
+  expect(targetOf(watchlist)).toBe("/v1/market/quotes.xml?watchlist=watchlist-18516&delayed=true");
 });
 
 test("the target of a call names a contract by underlying, expiration, type and strike", () => {
-  expect(requestTarget(contract)).toBe(
+  expect(targetOf(contract)).toBe(
     "/v1/market/quotes.xml?underlying=AAPL&expiration=2026-12-18&type=PUT&strike=150.50&delayed=false",
   );
 });
@@ -41,7 +41,7 @@ test("the target of a call names a contract of another root by its OCC symbol", 
     strike: "5000",
   } as const;
 
-  expect(requestTarget({ form: "option", contract: spxw, delayed: false })).toBe(
+  expect(targetOf({ form: "option", contract: spxw, delayed: false })).toBe(
     "/v1/market/quotes.xml?symbols=SPXW261218C05000000&delayed=false",
   );
 });

@@ -6,7 +6,6 @@ import { type InstrumentQuote, unknownQuote } from "../../../src/quotes/document
 import { readDocument } from "../../../src/services/reference/readDocument.ts";
 import {
   writeDocument,
-  writeDocumentBytes,
   writeErrorDocument,
   writeStringDocument,
 } from "../../../src/services/reference/writeDocument.ts";
@@ -163,9 +162,6 @@ test("a document without instruments still has its root, its id and quotes", () 
   expect(writeDocument({ id: "a:b", instruments: [] })).toBe(
     '<?xml version="1.0" encoding="UTF-8"?>\n<response id="a:b">\n  <quotes/>\n</response>\n',
   );
-  expect(writeDocumentBytes({ id: "a:b", instruments: [] }).toString("utf8")).toBe(
-    writeDocument({ id: "a:b", instruments: [] }),
-  );
 });
 
 const items = (instruments: InstrumentQuote[]) => {
@@ -233,7 +229,6 @@ test("a document put together of remembered pieces is, byte for byte, what the b
 
     expect(again).toBe(first);
     expect(first).toBe(whole);
-    expect(writeDocumentBytes({ id, instruments: items }).toString("utf8")).toBe(first);
   }
 });
 
