@@ -3,7 +3,7 @@ import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type { Bar, BarsView, MissRow, SessionView } from "../../src/archive/ask/dashboardTypes.ts";
 import { INTERVALS, WIDTH_MS, widthFor } from "../../src/archive/ask/widths.ts";
-import { barsCsv } from "../../src/web/api/barsFile.ts";
+import { barsCsv } from "../../src/web/api/csvFiles.ts";
 import { axisFormat, axisTime, pricesOf, volumesOf } from "../../src/web/app/chart/axisNames.ts";
 import { candles, closeLine, columnsOf, placed } from "../../src/web/app/chart/data.ts";
 import { holesOf, withGaps } from "../../src/web/app/lib/chartGaps.ts";

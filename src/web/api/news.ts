@@ -13,9 +13,15 @@ import {
   textOfMark,
 } from "../../archive/ask/loadMark.ts";
 import type { Clock } from "../../ground/clock.ts";
-import type { Get } from "./queryFields.ts";
 import { rememberAnswers } from "./rememberAnswers.ts";
 import type { News } from "./types.ts";
+
+/** Adds a route whose answer is JSON, unless it is a `CsvFile`. `schema` null: it takes no query. */
+export type Get = <Schema extends z.ZodType>(
+  path: string,
+  schema: Schema | null,
+  answer: (query: z.infer<Schema>) => Promise<unknown>,
+) => void;
 
 /** What the archive has loaded is asked for once for all pages within so many ms. */
 const MARK_FRESH_MS = 1_000;

@@ -2,8 +2,14 @@
 import { signal } from "@preact/signals";
 import { useMemo, useRef } from "preact/hooks";
 import type { QuoteRow } from "../../../archive/ask/dashboardTypes.ts";
-import { joinNames } from "../../api/nameList.ts";
-import { QUOTE_COLUMNS, type QuoteColumn, type QuoteTable, rowsOf, seriesKey } from "../../api/quoteTable.ts";
+import {
+  joinNames,
+  QUOTE_COLUMNS,
+  type QuoteColumn,
+  type QuoteTable,
+  rowsOf,
+  seriesKey,
+} from "../../api/quoteTable.ts";
 import type { NowView } from "../../api/types.ts";
 import { ApiProblem, ask } from "./api.ts";
 import { reloadWhenNewer } from "./newer.ts";
