@@ -3,7 +3,7 @@ import { beforeAll, expect, test } from "@jest/globals";
 import type { Page } from "playwright-core";
 import type { ChainKey, ChainView, Contract } from "../../../src/archive/ask/dashboardTypes.ts";
 import type { News, NowView } from "../../../src/web/api/types.ts";
-import { stopsOf } from "../../../src/web/app/lib/strikes.ts";
+import { stopsOf } from "../../../src/web/app/lib/chainColumns.ts";
 import { until } from "../../support/until.ts";
 import { openPage, openWorld, texts, type World } from "./world.ts";
 

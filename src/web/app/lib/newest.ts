@@ -1,5 +1,9 @@
-/** What keeps the page up to date: the Now view for all views, and the quotes that the shown view wants. */
-import { signal } from "@preact/signals";
+/** What all views share, and what keeps it up to date: the Now view, whether it may be believed, the quotes that a view wants, a newer page. */
+import { computed, signal } from "@preact/signals";
+import type { NowView, PageFacts } from "../../api/types.ts";
+import { AWAY, ApiProblem, ask } from "./api.ts";
+import { sight, note, watchLine } from "./line.ts";
+import { troubles, askAgain, type LoadState, useNews } from "./useApi.ts";
 import { useMemo, useRef } from "preact/hooks";
 import type { QuoteRow } from "../../../archive/ask/dashboardTypes.ts";
 import {
@@ -10,13 +14,53 @@ import {
   rowsOf,
   seriesKey,
 } from "../../api/quoteTable.ts";
-import type { NowView } from "../../api/types.ts";
-import { ApiProblem, ask } from "./api.ts";
-import { reloadWhenNewer } from "./newer.ts";
 import { setServerTime } from "./pageClock.ts";
-import { note, watchLine } from "./pageLine.ts";
-import { now } from "./store.ts";
-import { askAgain, type LoadState, useNews } from "./useApi.ts";
+
+export const now = signal<NowView | null>(null);
+
+/** What the page's frame has; null until the first answer. */
+export const page = computed(() => now.value?.page ?? null);
+
+/** What is wrong with the whole page; null when all is well. */
+export const trouble = computed(() =>
+  sight.value === "away" ? AWAY : ([...troubles.value.values()][0] ?? null),
+);
+
+/** Whether numbers may be old: the server is not heard, or rows cannot be read. */
+export const isOld = computed(
+  () => sight.value === "stale" || sight.value === "away" || troubles.value.size > 0,
+);
+
+/** Whether something may be called well: not by old numbers. */
+export const mayBeWell = computed(() => !isOld.value);
+
+/** Whether anything of the archive, or the market that is polled, is made up. */
+export const simulated = computed(() => page.value?.simulated === true);
+
+/** Whether the archive has quotes of several sources: then a view whose rows are all of one says of which. */
+export const several = computed(() => page.value?.mixed === true);
+
+/** Version of the server whose page is newer than this one; null: none is. */
+export const newer = signal<string | null>(null);
+
+/** Long enough to be read, ms. */
+const TOLD_MS = 3_000;
+
+const OWN = /[^/]+$/.exec(document.querySelector<HTMLScriptElement>("script[src]")?.src ?? "")?.[0];
+
+const TYPED = "input:not([type=range]), textarea, select";
+const isTyping = (): boolean => Boolean(document.activeElement?.closest(TYPED));
+
+export function reloadWhenNewer({ script, version }: PageFacts): void {
+  if (script === null || OWN === undefined || script === OWN) return;
+  if (newer.value === null) setTimeout(tryToReload, TOLD_MS);
+  newer.value = version;
+}
+
+function tryToReload(): void {
+  if (isTyping()) setTimeout(tryToReload, TOLD_MS);
+  else location.reload();
+}
 
 /** Keys of the quotes that were new when the view last asked. */
 export const changed = signal<ReadonlySet<string>>(new Set());

@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import type { LiveProblem, StatusLine } from "../../api/types.ts";
 import { Code } from "./notes.tsx";
 import { thousands } from "../../../ground/figures.ts";
-import { mayBeWell } from "../lib/store.ts";
+import { mayBeWell } from "../lib/newest.ts";
 import { boxId } from "./verdict.tsx";
 
 type FactProps = { name: string; value: ComponentChildren; swatch?: string; tone?: string | undefined };

@@ -4,7 +4,7 @@ import type { LoginStart, LoginDone, Problem, StatusView } from "../../api/types
 import { ApiProblem, post } from "../lib/api.ts";
 import { countdown, exchangeMoment } from "../lib/format.ts";
 import { nowMs } from "../lib/pageClock.ts";
-import { now, page } from "../lib/store.ts";
+import { now, page } from "../lib/newest.ts";
 import { Panel } from "./facts.tsx";
 import { ProblemNote } from "./notes.tsx";
 

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import type { LiveAccount, LiveProblem, NowView, StatusLine } from "../../api/types.ts";
 import { exchangeMoment, span } from "../lib/format.ts";
-import { isOld, mayBeWell } from "../lib/store.ts";
+import { isOld, mayBeWell } from "../lib/newest.ts";
 
 const idOf = (...words: string[]): string => words.join("-").replaceAll(/[^\w-]+/g, "-");
 export const boxId = ({ code, accounts }: LiveProblem): string => idOf("problem", code, ...accounts);

@@ -9,7 +9,7 @@ import { SearchField, Segments } from "../parts/controls.tsx";
 import { Await, Empty, OfOneSource } from "../parts/notes.tsx";
 import { QuotesTable } from "../parts/quotesTable.tsx";
 import { useQuotes } from "../lib/newest.ts";
-import { giveFile } from "../lib/kept.ts";
+import { giveFile } from "../lib/screen.ts";
 import { parameter, setParameters } from "../lib/router.ts";
 import { ASKED, columnsOf, matching, ordered } from "../lib/watchColumns.ts";
 

@@ -5,14 +5,14 @@ import { counted, price, thousands } from "../../../ground/figures.ts";
 import { age, exchangeMoment, MINUTE_MS, span } from "../lib/format.ts";
 import { nowMs } from "../lib/pageClock.ts";
 import { chartOf, href } from "../lib/router.ts";
-import { now, trouble } from "../lib/store.ts";
+import { now, trouble } from "../lib/newest.ts";
 import { Line, Panel, UsedLine } from "../parts/facts.tsx";
-import { Fleet } from "../parts/fleet.tsx";
-import { Jobs } from "../parts/jobs.tsx";
+import { Fleet } from "../parts/fleetPanels.tsx";
+import { Jobs } from "../parts/jobsPanel.tsx";
 import { Logins } from "../parts/logins.tsx";
 import { Loading, ProblemNote, SourceTag } from "../parts/notes.tsx";
 import { boxId, boxOf, lineId, Verdict } from "../parts/verdict.tsx";
-import { MissedFor } from "../parts/why.tsx";
+import { MissedFor } from "../parts/heatMap.tsx";
 
 export function NowPage() {
   const view = now.value;
