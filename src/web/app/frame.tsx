@@ -11,11 +11,11 @@ import { href, path, view, VIEWS } from "./lib/router.ts";
 import { nextTheme, theme } from "./lib/screen.ts";
 import { ProblemNote } from "./parts/notes.tsx";
 import { FindInstrument } from "./parts/search.tsx";
-import { ChainView } from "./views/chainPage.tsx";
+import { ChainPage } from "./views/chainPage.tsx";
 import { CoveragePage } from "./views/coveragePage.tsx";
-import { InstrumentView } from "./views/chartPage.tsx";
+import { ChartPage } from "./views/chartPage.tsx";
 import { NowPage } from "./views/nowPage.tsx";
-import { QuotesView } from "./views/quotesPage.tsx";
+import { QuotesPage } from "./views/quotesPage.tsx";
 import type { Problem } from "../api/types.ts";
 
 export function App() {
@@ -50,9 +50,9 @@ export function App() {
 
 const PAGES: Readonly<Record<(typeof VIEWS)[number]["path"], FunctionComponent>> = {
   "": NowPage,
-  quotes: QuotesView,
-  instrument: InstrumentView,
-  chain: ChainView,
+  quotes: QuotesPage,
+  instrument: ChartPage,
+  chain: ChainPage,
   coverage: CoveragePage,
 };
 
@@ -224,7 +224,7 @@ function ViewList() {
   );
 }
 
-export function LoginView() {
+function LoginView() {
   const [token, setToken] = useState("");
   const [problem, setProblem] = useState<Problem | null>(null);
   const submit = async (event: Event): Promise<void> => {

@@ -6,14 +6,7 @@ import { sight, note, watchLine } from "./line.ts";
 import { troubles, askAgain, type LoadState, useNews } from "./useApi.ts";
 import { useMemo, useRef } from "preact/hooks";
 import type { QuoteRow } from "../../../archive/ask/dashboardTypes.ts";
-import {
-  joinNames,
-  QUOTE_COLUMNS,
-  type QuoteColumn,
-  type QuoteTable,
-  rowsOf,
-  seriesKey,
-} from "../../api/quoteTable.ts";
+import { type QuoteTable, rowsOf, seriesKey } from "../../api/quoteTable.ts";
 import { setServerTime } from "./pageClock.ts";
 
 export const now = signal<NowView | null>(null);
@@ -26,13 +19,10 @@ export const trouble = computed(() =>
   sight.value === "away" ? AWAY : ([...troubles.value.values()][0] ?? null),
 );
 
-/** Whether numbers may be old: the server is not heard, or rows cannot be read. */
+/** Whether numbers may be old: the server is not heard, or rows cannot be read. Then nothing is called well. */
 export const isOld = computed(
   () => sight.value === "stale" || sight.value === "away" || troubles.value.size > 0,
 );
-
-/** Whether something may be called well: not by old numbers. */
-export const mayBeWell = computed(() => !isOld.value);
 
 /** Whether anything of the archive, or the market that is polled, is made up. */
 export const simulated = computed(() => page.value?.simulated === true);
@@ -48,17 +38,15 @@ const TOLD_MS = 3_000;
 
 const OWN = /[^/]+$/.exec(document.querySelector<HTMLScriptElement>("script[src]")?.src ?? "")?.[0];
 
-const TYPED = "input:not([type=range]), textarea, select";
-const isTyping = (): boolean => Boolean(document.activeElement?.closest(TYPED));
-
-export function reloadWhenNewer({ script, version }: PageFacts): void {
+function reloadWhenNewer({ script, version }: PageFacts): void {
   if (script === null || OWN === undefined || script === OWN) return;
   if (newer.value === null) setTimeout(tryToReload, TOLD_MS);
   newer.value = version;
 }
 
 function tryToReload(): void {
-  if (isTyping()) setTimeout(tryToReload, TOLD_MS);
+  const isTyping = document.activeElement?.closest("input:not([type=range]), textarea, select");
+  if (isTyping) setTimeout(tryToReload, TOLD_MS);
   else location.reload();
 }
 
@@ -88,39 +76,37 @@ export function startFeed(): void {
 function mergeQuotes(known: QuoteTable, news: QuoteTable): QuoteTable {
   const key = ([instrument, , source, delayed]: QuoteTable["rows"][number]): string =>
     `${instrument}/${source}/${delayed}`;
-  const newer = new Map(news.rows.map((row) => [key(row), row]));
+  const ofNews = new Map(news.rows.map((row) => [key(row), row]));
   const rows = known.rows.map((row) => {
-    const found = newer.get(key(row));
-    newer.delete(key(row));
+    const found = ofNews.get(key(row));
+    ofNews.delete(key(row));
     return found && found[OBSERVED_AT] > row[OBSERVED_AT] ? found : row;
   });
-  return { ...known, sources: { ...known.sources, ...news.sources }, rows: [...rows, ...newer.values()] };
+  return { ...known, sources: { ...known.sources, ...news.sources }, rows: [...rows, ...ofNews.values()] };
 }
 
 /** The place of the receive time in a row. */
 const OBSERVED_AT = 4;
 
 /**
- * Quotes of some instruments in some columns, in the server's order: securities before options.
+ * Quotes in the server's order: securities before options.
  *
- * @param names in any case; `all`: of every instrument; null: none is wanted
+ * @param query as the route takes it; null: none is wanted
  * @returns rows null until they are known; columns that were not asked for are null
  */
 export function useQuotes(
-  names: readonly string[] | "all" | null,
-  columns: readonly QuoteColumn[] = QUOTE_COLUMNS,
+  query: { names?: string; columns?: string } | null,
 ): LoadState<readonly QuoteRow[]> {
-  const query = names && { columns: columns.join(), ...(names !== "all" && { names: joinNames(names) }) };
   const { data, ...state } = useNews<QuoteTable>("api/quotes", query, mergeQuotes);
   const before = useRef<ReadonlyMap<string, string>>(new Map());
   const rows = useMemo(() => {
     if (data === null) return null;
     const rowsNow = rowsOf(data);
-    const newer = rowsNow.filter((row) => {
+    const fresh = rowsNow.filter((row) => {
       const old = before.current.get(seriesKey(row));
       return old !== undefined && old < row.observedAt;
     });
-    if (newer.length > 0) changed.value = new Set(newer.map(seriesKey));
+    if (fresh.length > 0) changed.value = new Set(fresh.map(seriesKey));
     before.current = new Map(rowsNow.map((row) => [seriesKey(row), row.observedAt]));
     return rowsNow;
   }, [data]);

@@ -14,41 +14,22 @@ export const narrow = follow("(max-width: 860px)");
 /** As narrow as a phone: a row of the watch table has several lines. */
 export const slim = follow("(max-width: 700px)");
 
-/** @returns null: nothing is kept */
-export function kept(key: string): string | null {
-  try {
-    return localStorage.getItem(key);
-  } catch {
-    return null;
-  }
-}
-
-/** @returns whether it is kept */
-export function keep(key: string, text: string): boolean {
-  try {
-    localStorage.setItem(key, text);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-export function giveFile(content: Blob, name: string): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(content);
-  link.download = name;
-  link.click();
-  // The browser has taken it over by the next turn.
-  setTimeout(() => URL.revokeObjectURL(link.href));
-}
-
 const THEMES = ["system", "light", "dark"] as const;
 
 type Theme = (typeof THEMES)[number];
 
 const KEY = "quotekeeper-theme";
 
-export const theme = signal<Theme>(THEMES.find((each) => each === kept(KEY)) ?? "system");
+export const theme = signal<Theme>(keptTheme());
+
+/** A browser that keeps nothing begins anew each time. */
+function keptTheme(): Theme {
+  try {
+    return THEMES.find((each) => each === localStorage.getItem(KEY)) ?? "system";
+  } catch {
+    return "system";
+  }
+}
 
 const systemIsDark = follow("(prefers-color-scheme: dark)");
 
@@ -58,7 +39,11 @@ export const shownDark = computed(
 
 export function nextTheme(): void {
   theme.value = THEMES[(THEMES.indexOf(theme.value) + 1) % THEMES.length] ?? "system";
-  keep(KEY, theme.value);
+  try {
+    localStorage.setItem(KEY, theme.value);
+  } catch {
+    // It holds until the page is left.
+  }
 }
 
 export function startTheme(): void {

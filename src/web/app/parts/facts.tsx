@@ -1,10 +1,6 @@
-/** What panels are made of: the frame below a title, a fact by its name, a line of `quotekeeper status` by its state. */
+/** What panels are made of: the frame below a title, a fact by its name, a line of the calls that are used. */
 import type { ComponentChildren } from "preact";
-import type { LiveProblem, StatusLine } from "../../api/types.ts";
-import { Code } from "./notes.tsx";
 import { thousands } from "../../../ground/figures.ts";
-import { mayBeWell } from "../lib/newest.ts";
-import { boxId } from "./verdict.tsx";
 
 type FactProps = { name: string; value: ComponentChildren; swatch?: string; tone?: string | undefined };
 
@@ -15,29 +11,6 @@ export function Fact({ name, value, swatch, tone }: FactProps) {
       <dt data-of={swatch}>{name}</dt>
       <dd class={tone}>{typeof value === "number" ? thousands(value) : value}</dd>
     </div>
-  );
-}
-
-const STATES = { ok: "well", idle: "nothing to do", attention: "needs a person", was: "was well" };
-
-/** @param box what says the same above */
-export function Line({ line, box, id }: { line: StatusLine; box?: LiveProblem | undefined; id?: string }) {
-  const { subject, text } = line;
-  const state = line.state === "ok" && !mayBeWell.value ? "was" : line.state;
-  return (
-    <li data-state={state} id={id} tabIndex={id ? -1 : undefined}>
-      <i role="img" aria-label={STATES[state]} />
-      <b>{subject}</b>
-      <span class={`wraps ${state === "attention" ? "" : "dim"}`}>
-        {box ? (
-          <>
-            see <a href={`#${boxId(box)}`}>{box.code}</a> above
-          </>
-        ) : (
-          <Code text={text} />
-        )}
-      </span>
-    </li>
   );
 }
 

@@ -1,6 +1,6 @@
 /** One instrument: its newest quote, and its bars as a chart, as a table, and as a file. */
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { seriesKey } from "../../api/quoteTable.ts";
+import { joinNames, seriesKey } from "../../api/quoteTable.ts";
 import type {
   BarsView,
   FoundInstruments,
@@ -33,10 +33,10 @@ import { askAndTell, useNews } from "../lib/useApi.ts";
 import { INTERVALS } from "../../../archive/ask/widths.ts";
 import type { Shape } from "../chart/chart.ts";
 
-export function InstrumentView() {
+export function ChartPage() {
   const name = parameter("name").toUpperCase();
   const none = useFirst(name === "");
-  const quotes = useQuotes(name === "" ? null : [name]);
+  const quotes = useQuotes(name === "" ? null : { names: joinNames([name]) });
   // Those of the instrument before stay until this one's are there.
   const series = (quotes.data ?? []).filter(({ instrument }) => instrument.toUpperCase() === name);
   const row = chosen(series);
