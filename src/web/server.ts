@@ -50,7 +50,6 @@ type WebOptions = {
   machines?: Machines;
 };
 
-/** A running dashboard. */
 export type Web = { address: string; close: () => Promise<void> };
 
 function noSchemas(): never {

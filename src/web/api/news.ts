@@ -29,7 +29,6 @@ const MARK_FRESH_MS = 1_000;
 /** What was observed longer ago, ms, comes with all the rest. */
 const LONGEST_AGO_MS = 3_600_000;
 
-/** What a reader gives: all of a view, or what is new of it. */
 type ViewResult = { view: unknown; whole: boolean };
 
 type ViewOptions<Query> = {
@@ -43,7 +42,6 @@ type ViewOptions<Query> = {
 
 const sinceField = z.object({ since: z.string().max(1_000).optional() });
 
-/** Adds routes of views. */
 export function newsRoutes(get: Get, pool: pg.Pool, clock: Clock) {
   const marks = rememberAnswers(clock, MARK_FRESH_MS);
   const newestMark = (): Promise<NewestMark> => marks("", () => readLoadMark(pool));
@@ -82,7 +80,6 @@ export function newsRoutes(get: Get, pool: pg.Pool, clock: Clock) {
   };
 }
 
-/** An answer that says it all. */
 export async function inWhole<View>(view: Promise<View>): Promise<{ view: View; whole: true }> {
   return { view: await view, whole: true };
 }

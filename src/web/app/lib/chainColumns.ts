@@ -95,7 +95,6 @@ function difference(contract: Contract): string {
   return isVague(contract) ? NOTHING : number("ivDifference", 2, 100)(contract);
 }
 
-/** All of them, by their keys. */
 const COLUMNS = {
   volume: column("Volume", "Contracts traded in the session", ({ volume }) => thousands(volume)),
   oi: service("Open int.", "count of open contracts", ({ openInterest }) => thousands(openInterest)),

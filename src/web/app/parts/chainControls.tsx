@@ -13,7 +13,6 @@ import { Segments, Select } from "./controls.tsx";
 
 const SIDES = ["both", "calls", "puts"] as const satisfies readonly ListedSide[];
 
-/** What the address has of the table. */
 export const choices = (): { set: SetName; side: ListedSide; all: boolean } => ({
   set: SET_NAMES.find((name) => name === parameter("set")) ?? "prices",
   side: SIDES.find((name) => name === parameter("side")) ?? "both",

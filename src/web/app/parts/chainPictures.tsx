@@ -93,7 +93,7 @@ type CurveChartProps = {
   tell: (x: number) => string;
 };
 
-export function CurveChart({ label, curves, xName, tell }: CurveChartProps) {
+function CurveChart({ label, curves, xName, tell }: CurveChartProps) {
   const [pointed, setPointed] = useState<number | null>(null);
   const xs = curves.flatMap(({ points }) => points.map((point) => point.x));
   if (xs.length === 0)

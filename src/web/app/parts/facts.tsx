@@ -2,13 +2,13 @@
 import type { ComponentChildren } from "preact";
 import { thousands } from "../../../ground/figures.ts";
 
-type FactProps = { name: string; value: ComponentChildren; swatch?: string; tone?: string | undefined };
+type FactProps = { name: string; value: ComponentChildren; tone?: string | undefined };
 
-/** @param swatch whose colour stands before the name @param tone class of the value */
-export function Fact({ name, value, swatch, tone }: FactProps) {
+/** @param tone class of the value */
+export function Fact({ name, value, tone }: FactProps) {
   return (
     <div>
-      <dt data-of={swatch}>{name}</dt>
+      <dt>{name}</dt>
       <dd class={tone}>{typeof value === "number" ? thousands(value) : value}</dd>
     </div>
   );
@@ -34,7 +34,6 @@ type UsedProps = {
   label: string;
 };
 
-/** Calls used, as a line. */
 export function UsedLine({ used, left, limit, label }: UsedProps) {
   const ours = Math.min(used, limit);
   const theirs = Math.min(left, limit);

@@ -91,7 +91,6 @@ function Elsewhere({ collects }: { collects: boolean }) {
 
 type LogInProps = { account: string; again: boolean; done: (until: string) => void };
 
-/** Its two steps: the address of the service's page, and the code that is shown there. */
 function LogIn({ account, again, done }: LogInProps) {
   const [url, setUrl] = useState<string | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);

@@ -107,7 +107,6 @@ function calmOf(
   };
 }
 
-/** How it stands, in a word and a sentence. */
 function VerdictBox({ tone, title, role, children }: VerdictBoxProps) {
   return (
     <p class="verdict row box marked dim" data-tone={tone} role={role}>

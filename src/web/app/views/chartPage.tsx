@@ -165,7 +165,6 @@ function Series({ row }: { row: QuoteRow }) {
   );
 }
 
-/** What is drawn, by its colour. */
 const KEY = [
   ["band", "bid to ask"],
   ["shade", "outside regular hours"],
@@ -187,7 +186,6 @@ function Key() {
   );
 }
 
-/** The newest quote, and where it comes from. */
 function Header({ row }: { row: QuoteRow }) {
   const places = pricePlaces([row.last, row.change, row.bid, row.ask, row.spread]);
   return (
@@ -222,7 +220,7 @@ type ChartControlsProps = { range: ChosenRange; interval: Interval; shape: Shape
 
 const SHAPES = [{ name: "Candles" }, { name: "Line", label: "the closes as a line" }] as const;
 
-export function ChartControls({ range, interval, shape: { line, log }, csv }: ChartControlsProps) {
+function ChartControls({ range, interval, shape: { line, log }, csv }: ChartControlsProps) {
   return (
     <div class="bar chart-controls">
       <Segments
@@ -261,7 +259,6 @@ export function ChartControls({ range, interval, shape: { line, log }, csv }: Ch
 /** No archive is older. */
 const EARLIEST = "1990-01-01";
 
-/** A free range, in exchange dates. */
 function Dates({ range }: { range: ChosenRange }) {
   const dates = "name" in range ? { from: "", to: "" } : range;
   return (
@@ -270,7 +267,6 @@ function Dates({ range }: { range: ChosenRange }) {
         <DateField
           key={end}
           label={end === "from" ? "From" : "To"}
-          form="date"
           value={dates[end]}
           choose={(typed) => {
             const isDate = typed === "" || (isDateText(typed) && typed >= EARLIEST);

@@ -56,7 +56,6 @@ function Panels({ view }: { view: NowView }) {
   );
 }
 
-/** A price and its age for some instruments. */
 function Collected({ view: { quotes } }: { view: NowView }) {
   if (quotes === null) return null;
   const more = quotes.instruments - quotes.quotes.length;
@@ -87,7 +86,6 @@ function Collected({ view: { quotes } }: { view: NowView }) {
 
 const windowOf = (windowMs: number): string => (windowMs === MINUTE_MS ? "minute" : span(windowMs));
 
-/** Calls of the window beside the limit. */
 function Calls({ view: { live, status } }: { view: NowView }) {
   const budget = status?.budget ?? null;
   if (live === null) {
@@ -131,7 +129,6 @@ function BudgetNotes({ budget, serviceUsed }: { budget: LiveBudget; serviceUsed:
   return notes.length === 0 ? null : <p class="after dim">{notes.join(" ")}</p>;
 }
 
-/** What today's slots miss, by reason. */
 function Missed({ view: { status } }: { view: NowView }) {
   const lastDay = status?.lastDay;
   if (!lastDay || lastDay.missed.length === 0) return null;
