@@ -6,7 +6,7 @@ import { logOut, tokenWanted, ApiProblem, logIn } from "./lib/api.ts";
 import { exchangeMoment, exchangeTime, ZONE_NAME } from "./lib/format.ts";
 import { newer, isOld, now, page, simulated, trouble, startFeed } from "./lib/newest.ts";
 import { nowMs, serverTime } from "./lib/pageClock.ts";
-import { heardMs, sight } from "./lib/line.ts";
+import { heardMs, sight } from "./lib/pageLine.ts";
 import { href, path, view, VIEWS } from "./lib/router.ts";
 import { nextTheme, theme } from "./lib/screen.ts";
 import { ProblemNote } from "./parts/notes.tsx";

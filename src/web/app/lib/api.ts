@@ -1,7 +1,7 @@
 /** Asks the server. An answer that is an error rejects with its problem. */
 import { signal } from "@preact/signals";
 import type { ApiError, Problem } from "../../api/types.ts";
-import { note } from "./line.ts";
+import { note } from "./pageLine.ts";
 
 export class ApiProblem extends Error {
   override readonly name = "ApiProblem";

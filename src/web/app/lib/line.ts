@@ -8,8 +8,6 @@
  * The page sleeps with its machine, and its timers hardly run while nobody looks at it. So every look compares clocks: time in which
  * the page did not look makes the numbers old, and does not say that the server is away.
  */
-import { computed, signal } from "@preact/signals";
-import { pageMs } from "./pageClock.ts";
 
 export type Line = {
   sight: "connecting" | "live" | "stale" | "away";
@@ -88,23 +86,4 @@ function inTime(line: Line, nowMs: number): Line {
   // As if the last sign of life came just late enough to be listened for once more; what has arrived meanwhile comes first.
   const aliveMs = Math.max(line.aliveMs, nowMs - AWAY_MS + LISTEN_MS);
   return { ...line, aliveMs, brokeMs: line.brokeMs && nowMs, lookedMs: nowMs };
-}
-
-const LOOK_EVERY_MS = 1_000;
-
-const line = signal(beginLine(pageMs()));
-
-export const sight = computed(() => line.value.sight);
-
-/** When the Now view last came, by the page's clock, epoch ms; null: it has not. */
-export const heardMs = computed(() => line.value.heardMs);
-
-const CHANGES = { heard, answered, broke } satisfies Record<string, (line: Line, nowMs: number) => Line>;
-
-export function note(change: keyof typeof CHANGES): void {
-  line.value = CHANGES[change](line.value, pageMs());
-}
-
-export function watchLine(): void {
-  setInterval(() => (line.value = look(line.value, pageMs())), LOOK_EVERY_MS);
 }

@@ -2,7 +2,7 @@
 import { computed, signal } from "@preact/signals";
 import type { NowView, PageFacts } from "../../api/types.ts";
 import { AWAY, ApiProblem, ask } from "./api.ts";
-import { sight, note, watchLine } from "./line.ts";
+import { sight, note, watchLine } from "./pageLine.ts";
 import { troubles, askAgain, type LoadState, useNews } from "./useApi.ts";
 import { useMemo, useRef } from "preact/hooks";
 import type { QuoteRow } from "../../../archive/ask/dashboardTypes.ts";
