@@ -36,7 +36,11 @@ afterAll(async () => {
 // A page that stays open goes on asking and drawing, and holds up those after it.
 const contexts: BrowserContext[] = [];
 afterEach(async () => {
-  for (const context of contexts.splice(0)) await context.close();
+  for (const context of contexts.splice(0)) {
+    // What a test has changed on its way may still be under way.
+    for (const page of context.pages()) await page.unrouteAll({ behavior: "ignoreErrors" });
+    await context.close();
+  }
 });
 
 /** Starts it all, once for a test file. */
