@@ -40,6 +40,8 @@ test("now: prices, jobs, calls and what keeps them are those of the database and
   expect(await page.locator("[aria-labelledby=collected]").textContent()).toContain(
     `and ${Number(instruments) - 12} more`,
   );
+  // The plan is made beside the answer, and may come later.
+  await page.waitForSelector(".fits b");
   const cards = page.locator(".job-cards li");
   expect(await cards.locator("h3").allTextContents()).toEqual([
     "aapl-options aapl-options.yaml",
