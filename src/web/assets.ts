@@ -56,7 +56,6 @@ export function builtScript(root: string | null = builtInto()): string | null {
   return /<script[^>]* src="[^"]*?([^/"]+\.js)"/.exec(page)?.[1] ?? null;
 }
 
-/** The files that have an address of their own. */
 function namesIn(root: string): string[] {
   return readdirSync(root, { recursive: true, encoding: "utf8" })
     .map((name) => name.split(sep).join("/"))

@@ -16,7 +16,6 @@ const FRESH_MS = 5_000;
 /** How long what the archive says of its sources counts, ms: it is found out by a look at all bars. */
 const SOURCES_KNOWN_MS = 60_000;
 
-/** How many days ahead the next opening is looked for. */
 const AHEAD_DAYS = 14;
 
 /** How long an answer waits for what takes longer, in ms; then it says what was known before. */
@@ -32,7 +31,6 @@ type Options = {
   calendar: Calendar;
   /** What the frame has of the configuration. */
   page: Omit<PageFacts, "simulated" | "mixed">;
-  /** The job files and their plan. */
   jobs: () => Promise<JobsView | null>;
 };
 

@@ -5,6 +5,7 @@
 import Fastify, { type FastifyReply } from "fastify";
 import type pg from "pg";
 import type { Clock } from "../ground/clock.ts";
+import { QuotekeeperError } from "../ground/errors.ts";
 import type { Log } from "../ground/log.ts";
 import type { Calendar } from "../market/calendar/tradingCalendar.ts";
 import { addLogins, type BeginLogin } from "./api/loginRoutes.ts";
@@ -49,11 +50,10 @@ type WebOptions = {
   machines?: Machines;
 };
 
-/** A running dashboard. */
 export type Web = { address: string; close: () => Promise<void> };
 
 function noSchemas(): never {
-  throw new Error("a route has a schema, and nothing is there that compiles it");
+  throw new QuotekeeperError("UNEXPECTED", "a route has a schema, and nothing is there that compiles it");
 }
 
 /**

@@ -5,7 +5,7 @@ import { beforeAll, expect, test } from "@jest/globals";
 import { parse } from "csv-parse/sync";
 import fc from "fast-check";
 import { exact, harmless, harmlessSql } from "../../src/read/formula.ts";
-import { barsCsv } from "../../src/web/api/barsFile.ts";
+import { barsCsv } from "../../src/web/api/csvFiles.ts";
 import { backfillWorld, type BackfillWorld } from "../backfill/world.ts";
 import { backfill, fileOf } from "../backfill/csv/csvFiles.ts";
 import { run } from "../cli/edges.ts";

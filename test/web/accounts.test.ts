@@ -95,7 +95,8 @@ async function collecting(accounts: readonly [Account, Account]) {
       const now = (JSON.parse(await ask("/api/now")) as NowView).live;
       return now?.queued === 0 && holds(now) && now;
     }, "what the accounts come to");
-  const status = async () => (JSON.parse(await ask("/api/now")) as NowView).status;
+  const status = () =>
+    until(async () => (JSON.parse(await ask("/api/now")) as NowView).status, "what `status` finds");
   return { pool, live, status, close, metrics: async () => valuesOf(await ask("/metrics")) };
 }
 
@@ -193,13 +194,13 @@ test("of several collectors the page knows who calls each account, and who is go
 
   const found = await status();
 
-  expect(found?.fleet).toEqual({
+  expect(found.fleet).toEqual({
     owners: [
       { account: "free", owner: null },
       { account: "held", owner: "quotes-1" },
     ],
     gone: [{ name: "<b>quotes-2</b>", seenAgoMs: expect.any(Number) }],
   });
-  expect(found?.unsureSince).toBeNull();
-  expect(found?.lines).toContainEqual(expect.objectContaining({ subject: "collectors", state: "attention" }));
+  expect(found.unsureSince).toBeNull();
+  expect(found.lines).toContainEqual(expect.objectContaining({ subject: "collectors", state: "attention" }));
 });

@@ -226,19 +226,3 @@ test("what is missing in a chart stands in the file beside the bar that had begu
   ]);
   expect(missing(wider)).toEqual([["2026-12-01T15:00:00Z", "2", "long budget 2"]]);
 });
-
-test("a query of the chart that makes no sense is refused with what is wrong about it", async () => {
-  const { get } = await openDashboard({ pool: reader });
-  const of = "/api/bars?instrument=1&source=1&";
-
-  const answers = await Promise.all(
-    [
-      `${of}from=2026-11-18&to=2026-11-17`,
-      `${of}interval=7m`,
-      `${of}sessions=0`,
-      "/api/bars/misses?instrument=1&source=1&from=2026-11-17",
-    ].map((path) => get(path)),
-  );
-
-  expect(answers.map(({ status }) => status)).toEqual([400, 400, 400, 400]);
-});

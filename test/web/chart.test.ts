@@ -3,11 +3,18 @@ import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type { Bar, BarsView, MissRow, SessionView } from "../../src/archive/ask/dashboardTypes.ts";
 import { INTERVALS, WIDTH_MS, widthFor } from "../../src/archive/ask/widths.ts";
-import { barsCsv } from "../../src/web/api/barsFile.ts";
-import { axisFormat, axisTime, pricesOf, volumesOf } from "../../src/web/app/chart/axisNames.ts";
+import { barsCsv } from "../../src/web/api/csvFiles.ts";
+import { axisFormat, axisTime, pricesOf, volumesOf } from "../../src/web/app/chart/look.ts";
 import { candles, closeLine, columnsOf, placed } from "../../src/web/app/chart/data.ts";
-import { holesOf, withGaps } from "../../src/web/app/lib/chartGaps.ts";
-import { drawingOf, holeText, newestPlace, readoutOf, spoken } from "../../src/web/app/lib/drawing.ts";
+import {
+  drawingOf,
+  holesOf,
+  holeText,
+  newestPlace,
+  readoutOf,
+  spoken,
+  withGaps,
+} from "../../src/web/app/lib/drawing.ts";
 import { mergeBars, olderSessions, rangeLabel, rangeOf } from "../../src/web/app/lib/ranges.ts";
 import { bar as barAt } from "./contract.ts";
 

@@ -17,46 +17,18 @@ export const bar = (at: string, fields: Partial<Bar> = {}): Bar => ({
   ...fields,
 });
 
+const UNKNOWN = (
+  "bid mid ask last volume spot moneyness ivBid ivMid ivAsk delta gamma vega theta serviceDelta serviceIvBid serviceIvMid " +
+  "serviceIvAsk serviceGamma serviceTheta serviceVega ivDifference deltaDifference gammaDifference thetaDifference " +
+  "vegaDifference greeksAt quotedAt tradedAt stillSince openInterest"
+).split(" ");
+
 /** A contract of a chain of which nothing but these fields is known. */
 export const contract = (
   strike: string,
   optionType: "CALL" | "PUT",
   fields: Partial<Contract> = {},
-): Contract => ({
-  instrument: "",
-  strike,
-  optionType,
-  observedAt: "",
-  bid: null,
-  ask: null,
-  mid: null,
-  last: null,
-  volume: null,
-  spot: null,
-  moneyness: null,
-  ivBid: null,
-  ivMid: null,
-  ivAsk: null,
-  delta: null,
-  gamma: null,
-  vega: null,
-  theta: null,
-  serviceDelta: null,
-  serviceIvBid: null,
-  serviceIvMid: null,
-  serviceIvAsk: null,
-  serviceGamma: null,
-  serviceTheta: null,
-  serviceVega: null,
-  ivDifference: null,
-  deltaDifference: null,
-  gammaDifference: null,
-  thetaDifference: null,
-  vegaDifference: null,
-  greeksAt: null,
-  quotedAt: null,
-  tradedAt: null,
-  stillSince: null,
-  openInterest: null,
-  ...fields,
-});
+): Contract => {
+  const unknown = Object.fromEntries(UNKNOWN.map((name) => [name, null])) as unknown as Contract;
+  return { ...unknown, instrument: "", observedAt: "", strike, optionType, ...fields };
+};

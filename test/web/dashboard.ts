@@ -7,6 +7,7 @@ import type { NowSources } from "../../src/web/live.ts";
 import { startWeb, type Web } from "../../src/web/server.ts";
 import { createTestClock } from "../support/clock.ts";
 import { silentLog } from "../support/silentLog.ts";
+import { CALM_STATUS } from "./browser/crowd.ts";
 
 const open: Web[] = [];
 afterAll(async () => {
@@ -18,22 +19,7 @@ export const SOURCES: NowSources = {
   feed: { simulated: true, address: null },
   collects: false,
   live: () => null,
-  status: async () => ({
-    healthy: true,
-    lines: [],
-    collector: { state: "running", running: 1, stopped: 0, gone: 0 },
-    nextPollAt: null,
-    lastQuotesAt: {},
-    budget: null,
-    lastDay: null,
-    lag: null,
-    tier: "plain PostgreSQL 18.4",
-    fleet: null,
-    logins: [],
-    quotes: [],
-    unsureSince: null,
-    uncalled: {},
-  }),
+  status: async () => CALM_STATUS,
   journal: async () => ({ bytes: 1_000, segments: 1 }),
 };
 

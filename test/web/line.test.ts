@@ -40,12 +40,6 @@ function livePage(): ReturnType<typeof pageAt> {
   return page;
 }
 
-test("a page that hears its server each second is live", () => {
-  const page = livePage();
-
-  expect(page.sight).toBe("live");
-});
-
 test("a server that falls silent makes the numbers old after 5 s, and is away after 15 s", () => {
   const page = livePage();
   const seen = Array.from({ length: 16 }, () => (page.passes(1), page.sight));

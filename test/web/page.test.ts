@@ -2,9 +2,9 @@ import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
 import { QuotekeeperError } from "../../src/ground/errors.ts";
-import { barsCsv } from "../../src/web/api/barsFile.ts";
+import { barsCsv } from "../../src/web/api/csvFiles.ts";
 import { csvName } from "../../src/web/api/csvText.ts";
-import { joinNames, splitNames } from "../../src/web/api/nameList.ts";
+import { joinNames, splitNames } from "../../src/web/api/quoteTable.ts";
 import {
   age,
   countdown,

@@ -1,9 +1,15 @@
 /** What the chain's view makes of a chain: rows around the money, stops of its slider, columns, and pictures. */
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { columnsOf } from "../../src/web/app/lib/chainColumns.ts";
+import {
+  atTheMoney,
+  columnsOf,
+  nearTheMoney,
+  stopAt,
+  stopsOf,
+  strikeRows,
+} from "../../src/web/app/lib/chainColumns.ts";
 import { axisOf, isVague, smileCurves, termCurve, usualBand } from "../../src/web/app/lib/curves.ts";
-import { atTheMoney, nearTheMoney, stopAt, stopsOf, strikeRows } from "../../src/web/app/lib/strikes.ts";
 import { contract } from "./contract.ts";
 
 test("a chain has calls and puts of a strike side by side, by the number and not by the text", () => {

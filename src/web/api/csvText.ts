@@ -1,5 +1,4 @@
 /** Files for spreadsheets. */
-import type { FastifyReply } from "fastify";
 import type { SourceKind } from "../../archive/ask/dashboardTypes.ts";
 
 /** The file's name: simulated prices say so there too. @param parts what the file is of */
@@ -8,23 +7,15 @@ export function csvName(parts: readonly string[], source: SourceKind): string {
   return `${name.replace(/[^A-Za-z0-9._-]+/g, "_")}.csv`;
 }
 
-/** An answer that is a file. */
+/** An answer that is a file. `name`: as `csvName` makes it. */
 export class CsvFile {
   readonly name: string;
   readonly text: string;
 
-  /** @param name as `csvName` makes it */
   constructor(name: string, text: string) {
     this.name = name;
     this.text = text;
   }
-}
-
-export function sendCsv(reply: FastifyReply, file: CsvFile): FastifyReply {
-  return reply
-    .type("text/csv; charset=utf-8")
-    .header("content-disposition", `attachment; filename="${file.name}"`)
-    .send(file.text);
 }
 
 /** A file's text: its heading, and lines of values. Absent values are empty. */

@@ -13,9 +13,15 @@ import {
   textOfMark,
 } from "../../archive/ask/loadMark.ts";
 import type { Clock } from "../../ground/clock.ts";
-import type { Get } from "./queryFields.ts";
 import { rememberAnswers } from "./rememberAnswers.ts";
 import type { News } from "./types.ts";
+
+/** Adds a route whose answer is JSON, unless it is a `CsvFile`. `schema` null: it takes no query. */
+export type Get = <Schema extends z.ZodType>(
+  path: string,
+  schema: Schema | null,
+  answer: (query: z.infer<Schema>) => Promise<unknown>,
+) => void;
 
 /** What the archive has loaded is asked for once for all pages within so many ms. */
 const MARK_FRESH_MS = 1_000;
@@ -23,7 +29,6 @@ const MARK_FRESH_MS = 1_000;
 /** What was observed longer ago, ms, comes with all the rest. */
 const LONGEST_AGO_MS = 3_600_000;
 
-/** What a reader gives: all of a view, or what is new of it. */
 type ViewResult = { view: unknown; whole: boolean };
 
 type ViewOptions<Query> = {
@@ -37,7 +42,6 @@ type ViewOptions<Query> = {
 
 const sinceField = z.object({ since: z.string().max(1_000).optional() });
 
-/** Adds routes of views. */
 export function newsRoutes(get: Get, pool: pg.Pool, clock: Clock) {
   const marks = rememberAnswers(clock, MARK_FRESH_MS);
   const newestMark = (): Promise<NewestMark> => marks("", () => readLoadMark(pool));
@@ -76,7 +80,6 @@ export function newsRoutes(get: Get, pool: pg.Pool, clock: Clock) {
   };
 }
 
-/** An answer that says it all. */
 export async function inWhole<View>(view: Promise<View>): Promise<{ view: View; whole: true }> {
   return { view: await view, whole: true };
 }

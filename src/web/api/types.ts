@@ -26,7 +26,6 @@ export type PageFacts = {
   protected: boolean;
 };
 
-/** An error with its remedy. */
 export type Problem = {
   code: string;
   detail: string;

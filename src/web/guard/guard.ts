@@ -3,16 +3,18 @@
  * address was spelled: a route is for whoever has the token, unless it says that it is open. Every route, and an address
  * of none, wants a name of ours as `Host`.
  */
-import { createHash, timingSafeEqual } from "node:crypto";
+import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import cookie from "@fastify/cookie";
 import helmet, { type FastifyHelmetOptions } from "@fastify/helmet";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Clock } from "../../ground/clock.ts";
 import type { Log } from "../../ground/log.ts";
 import { absoluteTarget, givenTwice } from "../../ground/httpHead.ts";
+import { readTextFileSync } from "../../ground/plainFiles.ts";
 import { refusal } from "../live.ts";
 import { isForeign, isOurName } from "./hosts.ts";
-import { loginKey } from "./loginKey.ts";
 import { type TryResult, Tries } from "./tries.ts";
 
 declare module "fastify" {
@@ -68,13 +70,13 @@ const LOGIN_BYTES = 4_096;
 
 /** Puts the guard before all routes that come after, and adds the login. */
 export async function installGuard(app: FastifyInstance, options: GuardOptions): Promise<void> {
-  const { token, names, loginsDir: dir, clock, log } = options;
+  const { token, names, clock } = options;
   const judge = token === null ? null : createJudge(token, clock);
   // Past Node's bound of 2,000 a second header would go unseen. Their bytes are bounded.
   app.server.maxHeadersCount = 0;
   app.decorateRequest("visitor", "");
   await app.register(helmet, HEADERS);
-  await app.register(cookie, token === null ? {} : { secret: loginKey({ token, dir, clock, log }) });
+  await app.register(cookie, token === null ? {} : { secret: loginKey(token, options) });
 
   app.addHook("onRequest", async (request, reply) => {
     const twice = givenTwice(request.raw.rawHeaders);
@@ -111,6 +113,44 @@ export async function installGuard(app: FastifyInstance, options: GuardOptions):
 
 /** Chance by which browsers are told apart. */
 const VISITOR_BYTES = 16;
+
+const KEY_FILE = "key";
+
+const CHANCE_BYTES = 32;
+
+/**
+ * What signs the cookies of logins: 64 hexadecimal digits, the same in every process with this directory and this token. It is made of
+ * the token, so that another token ends every login, and of chance that only this machine has, so that a cookie does not tell whether a
+ * guess at the token is right. Remove the file to end all logins.
+ */
+function loginKey(token: string, { loginsDir: dir, clock, log }: GuardOptions): string {
+  const makeChance = (): string => Buffer.from(clock.random(CHANCE_BYTES)).toString("hex");
+  const chance = (dir !== null && (keptChance(dir) ?? keepChance(dir, makeChance(), log))) || makeChance();
+  return createHmac("sha256", chance).update(token).digest("hex");
+}
+
+function keptChance(dir: string): string | null {
+  try {
+    const { text } = readTextFileSync(join(dir, KEY_FILE), { links: false, most: 1_000 });
+    return /^[0-9a-f]{64}$/.test(text) ? text : null;
+  } catch {
+    return null;
+  }
+}
+
+/** @returns what is kept: another process may have been first; null: nothing can be kept there */
+function keepChance(dir: string, chance: string, log: Pick<Log, "warn">): string | null {
+  try {
+    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    writeFileSync(join(dir, KEY_FILE), chance, { mode: 0o600, flag: "wx" });
+    return chance;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const kept = code === "EEXIST" ? keptChance(dir) : null;
+    if (kept === null) log.warn({ reason: message }, "logins cannot be kept beyond this process");
+    return kept;
+  }
+}
 
 /** Whether two texts are the same, in a time that tells nothing of where they differ. */
 function isSameSecret(given: string, expected: string): boolean {

@@ -26,6 +26,8 @@ export const LATENESS_BUCKETS = [0.25, 0.5, 1, 2, 5, 10, 20, 30, 45, 60, 120, 30
 /** Whose a value is: the sum over it is that of all accounts. */
 const ACCOUNT = { account: "the account's name, `default` where there is one without a name" } as const;
 
+const ofAccount = (help: string) => ({ help, labels: ACCOUNT });
+
 /** Metrics by name. A text alone is the sentence of one without labels. */
 const table = {
   quotekeeper_info: {
@@ -37,62 +39,53 @@ const table = {
     help: "Calls by what came of them: the outcome of the answer, no_answer (the network, a deadline), or not_kept (the journal could not take it).",
     labels: { ...ACCOUNT, outcome: CALL_OUTCOMES },
   },
-  quotekeeper_calls_limit: {
-    help: "Calls that one window allows: the limit in force, which the service may have changed.",
-    labels: ACCOUNT,
-  },
-  quotekeeper_calls_used: {
-    help: "Our calls of the last window, which ends now. The service may count fewer: its own may have begun later.",
-    labels: ACCOUNT,
-  },
-  quotekeeper_calls_second_client: {
-    help: "Calls in a window that other programs make on the same account, by the service's headers; the collector leaves them these calls.",
-    labels: ACCOUNT,
-  },
-  quotekeeper_calls_left: {
-    help: "Calls of the window that are left: the limit minus our calls and those of other programs, never below 0.",
-    labels: ACCOUNT,
-  },
-  quotekeeper_calls_queued: { help: "Calls that wait or are under way.", labels: ACCOUNT },
-  quotekeeper_budget_closed: {
-    help: "1 while nothing is sent because the service refused a call for its limit.",
-    labels: ACCOUNT,
-  },
-  quotekeeper_account_refused: {
-    help: "1 while the service does not accept the account's credentials.",
-    labels: ACCOUNT,
-  },
-  quotekeeper_account_drained: {
-    help: "1 while the account makes no calls because the operator wants none.",
-    labels: ACCOUNT,
-  },
+  quotekeeper_calls_limit: ofAccount(
+    "Calls that one window allows: the limit in force, which the service may have changed.",
+  ),
+  quotekeeper_calls_used: ofAccount(
+    "Our calls of the last window, which ends now. The service may count fewer: its own may have begun later.",
+  ),
+  quotekeeper_calls_second_client: ofAccount(
+    "Calls in a window that other programs make on the same account, by the service's headers; the collector leaves them these calls.",
+  ),
+  quotekeeper_calls_left: ofAccount(
+    "Calls of the window that are left: the limit minus our calls and those of other programs, never below 0.",
+  ),
+  quotekeeper_calls_queued: ofAccount("Calls that wait or are under way."),
+  quotekeeper_budget_closed: ofAccount(
+    "1 while nothing is sent because the service refused a call for its limit.",
+  ),
+  quotekeeper_account_refused: ofAccount("1 while the service does not accept the account's credentials."),
+  quotekeeper_account_drained: ofAccount(
+    "1 while the account makes no calls because the operator wants none.",
+  ),
   quotekeeper_login_ends_seconds: {
-    help: "For how long somebody is logged in to an account whose service wants a person's login; 0: nobody is. Looked up once a minute.",
-    labels: ACCOUNT,
+    ...ofAccount(
+      "For how long somebody is logged in to an account whose service wants a person's login; 0: nobody is. Looked up once a minute.",
+    ),
     always: true,
   },
   quotekeeper_login_needed: {
-    help: "1 while nobody is logged in to such an account, and its next poll is at most two hours away.",
-    labels: ACCOUNT,
+    ...ofAccount(
+      "1 while nobody is logged in to such an account, and its next poll is at most two hours away.",
+    ),
     always: true,
   },
   quotekeeper_quotes_stuck: {
-    help: "1 while the account's answers repeat old quotes: in the newest regular session nothing newer has come for 20 minutes; 0: something has. Absent while the account is not asked, or the database cannot be. Looked up once a minute.",
-    labels: ACCOUNT,
+    ...ofAccount(
+      "1 while the account's answers repeat old quotes: in the newest regular session nothing newer has come for 20 minutes; 0: something has. Absent while the account is not asked, or the database cannot be. Looked up once a minute.",
+    ),
     always: true,
   },
-  quotekeeper_lease_held: {
-    help: "1 while this collector calls the account, 0 while another one does, or none. The sum over all collectors is 1.",
-    labels: ACCOUNT,
-  },
-  quotekeeper_lease_fence: {
-    help: "How often the account was taken by a collector, this one's time included; absent while this one does not call it.",
-    labels: ACCOUNT,
-  },
-  quotekeeper_account_uncalled_seconds: {
-    help: "For how long no collector has called the account, as far as this one knows: the database has granted its lease to none. 0: a collector calls it.",
-    labels: ACCOUNT,
-  },
+  quotekeeper_lease_held: ofAccount(
+    "1 while this collector calls the account, 0 while another one does, or none. The sum over all collectors is 1.",
+  ),
+  quotekeeper_lease_fence: ofAccount(
+    "How often the account was taken by a collector, this one's time included; absent while this one does not call it.",
+  ),
+  quotekeeper_account_uncalled_seconds: ofAccount(
+    "For how long no collector has called the account, as far as this one knows: the database has granted its lease to none. 0: a collector calls it.",
+  ),
   quotekeeper_lake_through_timestamp_seconds:
     "Where the last exchange date ends that the lake has; absent without QUOTEKEEPER_LAKE_DIR, and before the first run has ended.",
   quotekeeper_lease_unsure:
@@ -110,13 +103,13 @@ const table = {
     "Running collectors whose job files or accounts are others than those in force.",
   quotekeeper_clock_offset_seconds:
     "How far this machine's clock is ahead of the database's; 0 where the time that the database takes to answer may be all of it.",
-  quotekeeper_slot_lateness_seconds: {
-    help: "Time from a slot's beginning until the answer of a call for it arrived.",
-    labels: ACCOUNT,
-  },
+  quotekeeper_slot_lateness_seconds: ofAccount(
+    "Time from a slot's beginning until the answer of a call for it arrived.",
+  ),
   quotekeeper_last_quotes_timestamp_seconds: {
-    help: "When the last answer with quotes arrived, seconds since 1970 began in UTC; absent until then, in a process that collects since its start, in `web` ever.",
-    labels: ACCOUNT,
+    ...ofAccount(
+      "When the last answer with quotes arrived, seconds since 1970 began in UTC; absent until then, in a process that collects since its start, in `web` ever.",
+    ),
     always: true,
   },
   quotekeeper_clock_steps_total: {

@@ -6,7 +6,6 @@ import { CALL_OUTCOMES, LATENESS_BUCKETS, labelNames, METRICS } from "./definiti
 
 type CallOutcome = (typeof CALL_OUTCOMES)[number];
 
-/** Told by the collection. */
 export type Meter = {
   /** A call of an account ended. `latenessMs`: since its slot began, null when it was for none; `at`: now. */
   called: (outcome: CallOutcome, call: { latenessMs: number | null; at: Date; account?: string }) => void;

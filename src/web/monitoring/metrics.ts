@@ -65,10 +65,10 @@ const STATUS_EVERY_MS = 60_000;
 /** Whatever takes longer is left out this time: a scrape waits ten seconds, and a database that is away may take more. */
 const SOURCE_MS = 3_000;
 
-/** @param process whether Node's own metrics (`process_*`, `nodejs_*`) are among them */
-export function createMetrics(sources: MetricSources, { process = true } = {}): Machines["metrics"] {
+/** With Node's own metrics (`process_*`, `nodejs_*`) among them. */
+export function createMetrics(sources: MetricSources): Machines["metrics"] {
   const ofProcess = new Registry();
-  if (process) collectDefaultMetrics({ register: ofProcess });
+  collectDefaultMetrics({ register: ofProcess });
   const remember = rememberAnswers(sources.clock, STATUS_EVERY_MS);
 
   const orNull = async <T>(work: Promise<T | null>): Promise<T | null> => {

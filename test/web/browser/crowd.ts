@@ -57,6 +57,24 @@ const BUDGET: Omit<Live, "accounts" | "missed" | "unknown" | "jobs" | "quotesSto
   queued: 3,
 };
 
+/** A collector that runs, and nothing to tell of it. */
+export const CALM_STATUS: StatusView = {
+  healthy: true,
+  lines: [],
+  collector: { state: "running", running: 1, stopped: 0, gone: 0 },
+  nextPollAt: null,
+  lastQuotesAt: {},
+  budget: null,
+  lastDay: null,
+  lag: null,
+  tier: "plain PostgreSQL 18.4",
+  fleet: null,
+  logins: [],
+  quotes: [],
+  unsureSince: null,
+  uncalled: {},
+};
+
 /** A collector whose four accounts are busy: other figures at each look. */
 export function busySources(): NowSources {
   let looks = 0;
@@ -81,27 +99,11 @@ export function busySources(): NowSources {
       jobs: ["us-equities", "aapl-options", "etfs", "indexes"].map((name) => ({ ...job, name })),
     };
   };
-  const status: StatusView = {
-    healthy: true,
-    lines: [],
-    collector: { state: "running", running: 1, stopped: 0, gone: 0 },
-    nextPollAt: null,
-    lastQuotesAt: {},
-    budget: null,
-    lastDay: null,
-    lag: null,
-    tier: "plain PostgreSQL 18.4",
-    fleet: null,
-    logins: [],
-    quotes: [],
-    unsureSince: null,
-    uncalled: {},
-  };
   return {
     feed: { simulated: true, address: null },
     collects: true,
     live,
-    status: async () => status,
+    status: async () => CALM_STATUS,
     journal: async () => ({ bytes: looks * 10_000, segments: 1 }),
   };
 }

@@ -4,12 +4,10 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import type { Browser, Page } from "playwright-core";
 import { compileProgram } from "../../support/compileProgram.ts";
-import { freshDatabase } from "../../support/database.ts";
-import { see } from "../../support/observations.ts";
 import { tempDir } from "../../support/tempDir.ts";
 import { faultsOf } from "./faults.ts";
 import { countedWire, type Wire } from "./wire.ts";
-import { DASHBOARD, openBrowser, openPage, startProcess } from "./world.ts";
+import { DASHBOARD, openBrowser, openPage, smallArchive, startProcess } from "./world.ts";
 
 const SECOND_MS = 1_000;
 
@@ -21,19 +19,7 @@ let wire: Wire;
 let browser: Browser;
 
 beforeAll(async () => {
-  const { url, pool } = await freshDatabase();
-  databaseUrl = url;
-  await pool.query(
-    `insert into instruments (id, security_type, symbol, expiration, option_type, strike, first_seen_at, last_seen_at)
-     values (1, 'CS', 'AAPL', null, null, null, now(), now()), (2, 'OPT', 'AAPL', '2099-01-16', 'CALL', 150, now(), now())`,
-  );
-  await see(
-    pool,
-    ...[31, 32, 33].flatMap((minute) => [
-      { at: `2026-11-20 09:${minute}:05`, source: 2, bid: "149.9", ask: "150.1", last: "150" },
-      { at: `2026-11-20 09:${minute}:05`, source: 2, id: 2, bid: "4.9", ask: "5.1", last: "5" },
-    ]),
-  );
+  databaseUrl = await smallArchive();
   bin = compileProgram(join(dir, "program"));
   server = await startServer("0");
   wire = await countedWire(server.address);

@@ -8,11 +8,10 @@ import type { Browser, Page } from "playwright-core";
 import type { NowView } from "../../../src/web/api/types.ts";
 import { compileProgram } from "../../support/compileProgram.ts";
 import { freshDatabase } from "../../support/database.ts";
-import { see } from "../../support/observations.ts";
 import { tempDir } from "../../support/tempDir.ts";
 import { faultsOf } from "./faults.ts";
 import { countedWire } from "./wire.ts";
-import { DASHBOARD, openBrowser, openPage, startProcess } from "./world.ts";
+import { DASHBOARD, openBrowser, openPage, smallArchive, startProcess } from "./world.ts";
 
 const SECOND_MS = 1_000;
 
@@ -33,21 +32,6 @@ const closers: (() => Promise<unknown> | unknown)[] = [];
 afterAll(async () => {
   for (const close of closers.reverse()) await close();
 });
-
-/** An archive with a quote of a security and of a contract. */
-async function stored(): Promise<string> {
-  const { url, pool } = await freshDatabase();
-  await pool.query(
-    `insert into instruments (id, security_type, symbol, expiration, option_type, strike, first_seen_at, last_seen_at)
-     values (1, 'CS', 'AAPL', null, null, null, now(), now()), (2, 'OPT', 'AAPL', '2099-01-16', 'CALL', 150, now(), now())`,
-  );
-  await see(
-    pool,
-    { at: "2026-11-20 09:31:05", source: 2, bid: "149.9", ask: "150.1", last: "150" },
-    { at: "2026-11-20 09:31:05", source: 2, id: 2, bid: "4.9", ask: "5.1", last: "5" },
-  );
-  return url;
-}
 
 const serve = (env: Record<string, string>, command = "web") =>
   startProcess(bin, [command], {
@@ -78,7 +62,7 @@ test.each([
 ])(
   "a database that is %s is told on every view with rows, which are grey, until it answers again",
   async (how, words) => {
-    const url = new URL(await stored());
+    const url = new URL(await smallArchive());
     const wire = await countedWire(`http://${url.host}`);
     closers.push(wire.close);
     const through = new URL(url);
@@ -133,7 +117,7 @@ test("a collector that was killed is told by the page of another process, in red
 });
 
 test("a newer page at the server is told, and loaded when nothing is being typed", async () => {
-  const { address } = await serve({ DATABASE_URL: await stored() });
+  const { address } = await serve({ DATABASE_URL: await smallArchive() });
   const { page } = await openPage(browser);
   let isNewer = false;
   await page.route("**/api/now", async (route) => {
@@ -166,7 +150,7 @@ test("a newer page at the server is told, and loaded when nothing is being typed
 
 test("a page whose login has ended asks for the token again, and goes on where it was", async () => {
   const token = "a-token-of-the-test-0123456789";
-  const { address } = await serve({ DATABASE_URL: await stored(), QUOTEKEEPER_WEB_TOKEN: token });
+  const { address } = await serve({ DATABASE_URL: await smallArchive(), QUOTEKEEPER_WEB_TOKEN: token });
   const { page } = await openPage(browser);
   await page.goto(`${address}/quotes`);
   const logIn = async (): Promise<void> => {
@@ -186,7 +170,7 @@ test("a page whose login has ended asks for the token again, and goes on where i
 });
 
 test("below a path of a proxy every view works, and nothing is asked for outside of it", async () => {
-  const { address } = await serve({ DATABASE_URL: await stored() });
+  const { address } = await serve({ DATABASE_URL: await smallArchive() });
   const strangers: string[] = [];
   const proxy = createServer((asked, answer) => {
     const path = asked.url ?? "";

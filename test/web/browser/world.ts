@@ -8,6 +8,7 @@ import { type Browser, type BrowserContext, chromium, type Page, type Request } 
 import { systemClock } from "../../../src/ground/clock.ts";
 import { compileProgram } from "../../support/compileProgram.ts";
 import { freshDatabase } from "../../support/database.ts";
+import { see } from "../../support/observations.ts";
 import { tempDir } from "../../support/tempDir.ts";
 import { until } from "../../support/until.ts";
 import { chainOf, fillPast, SYMBOLS } from "./history.ts";
@@ -35,7 +36,11 @@ afterAll(async () => {
 // A page that stays open goes on asking and drawing, and holds up those after it.
 const contexts: BrowserContext[] = [];
 afterEach(async () => {
-  for (const context of contexts.splice(0)) await context.close();
+  for (const context of contexts.splice(0)) {
+    // What a test has changed on its way may still be under way.
+    for (const page of context.pages()) await page.unrouteAll({ behavior: "ignoreErrors" });
+    await context.close();
+  }
 });
 
 /** Starts it all, once for a test file. */
@@ -88,6 +93,23 @@ function writeJobs(dir: string, strikes: readonly number[]): void {
     );
   job("us-equities", 5, `symbols: [${SYMBOLS.join(", ")}]`);
   job("aapl-options", 3, `options:\n${options.join("\n")}`);
+}
+
+/** An archive with three quotes of a security and of a contract. @returns its address */
+export async function smallArchive(): Promise<string> {
+  const { url, pool } = await freshDatabase();
+  await pool.query(
+    `insert into instruments (id, security_type, symbol, expiration, option_type, strike, first_seen_at, last_seen_at)
+     values (1, 'CS', 'AAPL', null, null, null, now(), now()), (2, 'OPT', 'AAPL', '2099-01-16', 'CALL', 150, now(), now())`,
+  );
+  await see(
+    pool,
+    ...[31, 32, 33].flatMap((minute) => [
+      { at: `2026-11-20 09:${minute}:05`, source: 2, bid: "149.9", ask: "150.1", last: "150" },
+      { at: `2026-11-20 09:${minute}:05`, source: 2, id: 2, bid: "4.9", ask: "5.1", last: "5" },
+    ]),
+  );
+  return url;
 }
 
 /** What `start` and `web` say of their address. */
@@ -156,7 +178,6 @@ export async function openPage(
   return { page, complaints, settled: followAnswers(page) };
 }
 
-/** The stream of events is no answer: it never ends. */
 function followAnswers(page: Page): () => Promise<void> {
   const waiting = new Set<Request>();
   page.on("request", (request) => {

@@ -13,12 +13,20 @@ import {
 import { isOfDates } from "../../../archive/ask/widths.ts";
 import { type Drawing, numberOf } from "../lib/drawing.ts";
 import { placeLabel } from "../lib/format.ts";
-import { axisFormat, HALF_NAME, nameWholeTimes, pricesOf, volumesOf } from "./axisNames.ts";
-import { ColumnPane, PLAIN } from "./columnPane.ts";
+import {
+  axisFormat,
+  HALF_NAME,
+  nameWholeTimes,
+  pricesOf,
+  volumesOf,
+  type ChartColors,
+  LAYOUT,
+  lookOf,
+  readColors,
+} from "./look.ts";
+import { ColumnPane, PLAIN, PaneWord } from "./panes.ts";
 import { candles, closeLine, columnsOf, type Place, placed } from "./data.ts";
 import { BehindBars } from "./layer.ts";
-import { type ChartColors, LAYOUT, lookOf, readColors } from "./look.ts";
-import { PaneWord } from "./paneWord.ts";
 
 /** Of fewer bars each is as wide as of so many. */
 const LEAST_BARS = 30;

@@ -2,10 +2,9 @@
 import type { CandlestickData, LineData, UTCTimestamp, WhitespaceData } from "lightweight-charts";
 import type { Interval } from "../../../archive/ask/dashboardTypes.ts";
 import { isOfDates } from "../../../archive/ask/widths.ts";
-import type { Slot } from "../lib/chartGaps.ts";
-import { numberOf } from "../lib/drawing.ts";
+import { type Slot, numberOf } from "../lib/drawing.ts";
 import { exchangeSeconds } from "../lib/format.ts";
-import type { Columns } from "./columnPane.ts";
+import type { Columns } from "./panes.ts";
 import type { ChartColors } from "./look.ts";
 
 export type Place = { time: UTCTimestamp; slot: Slot };

@@ -52,7 +52,6 @@ function pointsOf({ view: { interval, dividends }, slots, holes }: Drawing): Lay
   return points;
 }
 
-/** Height of the mark of a hole, px. */
 const MARK = 4;
 
 export class BehindBars implements ISeriesPrimitive<Time> {
@@ -97,7 +96,6 @@ export class BehindBars implements ISeriesPrimitive<Time> {
     };
   }
 
-  /** The points in view, and where they are. */
   #placed(): PlacedPoint[] {
     const { chart, series } = this.#attached ?? {};
     const scale = chart?.timeScale();

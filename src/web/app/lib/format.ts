@@ -31,18 +31,13 @@ export function countdown(ms: number): string {
   return `${Math.floor(seconds / 3_600)} h ${pad(Math.floor((seconds % 3_600) / 60))} min`;
 }
 
-const formats = new Map<string, Intl.DateTimeFormat>();
-
-function inNewYork(iso: string, options: Intl.DateTimeFormatOptions): string {
-  const key = JSON.stringify(options);
-  const format = formats.get(key) ?? new Intl.DateTimeFormat("en-GB", { timeZone: ZONE, ...options });
-  formats.set(key, format);
-  return format.format(new Date(iso));
-}
+const TO_THE_MINUTE = { timeZone: ZONE, hour: "2-digit", minute: "2-digit" } as const;
+const MINUTES = new Intl.DateTimeFormat("en-GB", TO_THE_MINUTE);
+const SECONDS = new Intl.DateTimeFormat("en-GB", { ...TO_THE_MINUTE, second: "2-digit" });
 
 /** Time of day at the exchange, `09:31:05`; whoever shows it says whose it is. */
 export function exchangeTime(iso: string, { seconds = true } = {}): string {
-  return inNewYork(iso, { hour: "2-digit", minute: "2-digit", ...(seconds && { second: "2-digit" }) });
+  return (seconds ? SECONDS : MINUTES).format(new Date(iso));
 }
 
 /** A day and time of the exchange, for a column that says the zone in its heading: `2026-11-20 09:31:05`. */
@@ -67,19 +62,7 @@ export function exchangeDateOf(ms: number): string {
  * @param iso an instant
  */
 export function exchangeSeconds(iso: string): number {
-  const at = new Date(iso);
-  const parts = inNewYork(iso, {
-    year: "numeric",
-    month: "2-digit",
-    day: "2-digit",
-    hourCycle: "h23",
-    hour: "2-digit",
-    minute: "2-digit",
-    second: "2-digit",
-  });
-  const [, day, month, year, time] = /^(\d+)\/(\d+)\/(\d+), ([\d:]+)$/.exec(parts) ?? [];
-  const shown = Date.parse(`${year}-${month}-${day}T${time}Z`);
-  return Number.isNaN(shown) ? Math.floor(at.getTime() / 1_000) : shown / 1_000;
+  return Date.parse(`${exchangeDateOf(Date.parse(iso))}T${exchangeTime(iso)}Z`) / 1_000;
 }
 
 /**

@@ -3,19 +3,16 @@ import { computed } from "@preact/signals";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ChainKey, ChainView, TermPoint } from "../../../archive/ask/dashboardTypes.ts";
 import { counted, percent, price, thousands } from "../../../ground/figures.ts";
-import { SET_NAMES, type SetName } from "../lib/chainColumns.ts";
+import { SET_NAMES, type SetName, stopAt, stopsOf } from "../lib/chainColumns.ts";
 import { DAY_MS, dayAndTime, exchangeDateOf } from "../lib/format.ts";
-import { slim } from "../lib/narrow.ts";
+import { slim } from "../lib/screen.ts";
 import { nowMs } from "../lib/pageClock.ts";
 import { href, parameter, setParameters } from "../lib/router.ts";
-import { stopAt, stopsOf } from "../lib/strikes.ts";
-import type { ListedSide } from "./chainTable.tsx";
+import { type ListedSide, useInMiddle } from "./chainTable.tsx";
 import { Segments, Select } from "./controls.tsx";
-import { useInMiddle } from "./middle.ts";
 
 const SIDES = ["both", "calls", "puts"] as const satisfies readonly ListedSide[];
 
-/** What the address has of the table. */
 export const choices = (): { set: SetName; side: ListedSide; all: boolean } => ({
   set: SET_NAMES.find((name) => name === parameter("set")) ?? "prices",
   side: SIDES.find((name) => name === parameter("side")) ?? "both",

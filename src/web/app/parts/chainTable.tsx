@@ -1,13 +1,32 @@
 /** The table of a chain: calls on the left and puts on the right of each strike, or where it is narrow a row for each contract. */
+import type { Ref } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { ChainKey, ChainView, Contract } from "../../../archive/ask/dashboardTypes.ts";
 import { aligned, placesOf, price, pricePlaces } from "../../../ground/figures.ts";
-import { type ChainColumn, columnsOf, type SetName } from "../lib/chainColumns.ts";
+import {
+  type ChainColumn,
+  columnsOf,
+  type SetName,
+  contractsOf,
+  type StrikeRow,
+} from "../lib/chainColumns.ts";
 import { isVague } from "../lib/curves.ts";
 import { dayAndTime } from "../lib/format.ts";
 import { chartOf } from "../lib/router.ts";
-import { contractsOf, type StrikeRow } from "../lib/strikes.ts";
-import { useInMiddle } from "./middle.ts";
-import { stillText } from "./still.tsx";
+import { stillText } from "./said.tsx";
+
+/** @param selector what is to be seen: its parent of offsets lies at the box's corner @param of when this changes, the box begins anew */
+export function useInMiddle(selector: string, of: unknown): Ref<HTMLDivElement> {
+  const ref = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    const box = ref.current;
+    const seen = box?.querySelector<HTMLElement>(selector);
+    if (!box || !seen) return;
+    box.scrollTop = seen.offsetTop - (box.clientHeight - seen.offsetHeight) / 2;
+    box.scrollLeft = seen.offsetLeft - (box.clientWidth - seen.offsetWidth) / 2;
+  }, [of]);
+  return ref;
+}
 
 /** A contract that was observed this much before the newest one is dimmed, ms. */
 const STALE_MS = 15 * 60_000;

@@ -3,13 +3,12 @@ import { useEffect, useRef } from "preact/hooks";
 import { parameter, setParameters } from "../lib/router.ts";
 
 type SelectProps = {
-  label?: string;
+  label: string;
   value: string;
   options: readonly { value: string; name: string }[];
   choose: (value: string) => void;
 };
 
-/** A list of which one is chosen. */
 export function Select({ label, value, options, choose }: SelectProps) {
   return (
     <select aria-label={label} value={value} onChange={({ currentTarget }) => choose(currentTarget.value)}>
@@ -42,25 +41,22 @@ export function Segments<Name extends string>({ label, names, chosen, choose }: 
   );
 }
 
-const FORMS = {
-  date: { placeholder: "YYYY-MM-DD", pattern: "\\d{4}-\\d\\d-\\d\\d", size: 10 },
-  moment: { placeholder: "YYYY-MM-DD HH:MM", pattern: "\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d", size: 16 },
-} as const;
-
-type DateFieldProps = {
-  label: string;
-  form: keyof typeof FORMS;
-  value: string;
-  choose: (typed: string) => boolean;
+const DATE_FORM = {
+  placeholder: "YYYY-MM-DD",
+  title: "YYYY-MM-DD",
+  pattern: "\\d{4}-\\d\\d-\\d\\d",
+  size: 10,
 };
 
+type DateFieldProps = { label: string; value: string; choose: (typed: string) => boolean };
+
 /**
- * A field for a date, or a day and time, as all dates are written here: a browser's own field has its language's form.
+ * A field for a date as all dates are written here: a browser's own field has its language's form.
  *
- * @param value what stands in the field: `2026-11-20`, `2026-11-20 09:31`, or the empty text
- * @param choose is given what was typed; false: there is no such time, and the field says so
+ * @param value `2026-11-20`, or the empty text
+ * @param choose is given what was typed; false: there is no such date, and the field says so
  */
-export function DateField({ label, form, value, choose }: DateFieldProps) {
+export function DateField({ label, value, choose }: DateFieldProps) {
   const field = useRef<HTMLInputElement>(null);
   // A range that moves with the clock leaves alone what somebody types.
   useEffect(() => {
@@ -75,14 +71,13 @@ export function DateField({ label, form, value, choose }: DateFieldProps) {
         autocomplete="off"
         defaultValue={value}
         ref={field}
-        {...FORMS[form]}
-        maxLength={FORMS[form].size}
-        title={FORMS[form].placeholder}
+        {...DATE_FORM}
+        maxLength={DATE_FORM.size}
         onInput={({ currentTarget }) => currentTarget.setCustomValidity("")}
         onChange={({ currentTarget }) => {
-          const isTime = currentTarget.validity.valid && choose(currentTarget.value.trim());
-          currentTarget.setCustomValidity(isTime ? "" : `Expected ${FORMS[form].placeholder}.`);
-          if (!isTime) currentTarget.reportValidity();
+          const isDate = currentTarget.validity.valid && choose(currentTarget.value.trim());
+          currentTarget.setCustomValidity(isDate ? "" : `Expected ${DATE_FORM.placeholder}.`);
+          if (!isDate) currentTarget.reportValidity();
         }}
       />
     </label>

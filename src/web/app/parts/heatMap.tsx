@@ -1,12 +1,15 @@
-/** The map of Coverage: a table of sessions by instruments, of which the rows that are in sight are drawn. */
+/** The map of Coverage: a table of sessions by instruments, of which the rows in sight are drawn; and why something is missing in a cell. */
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
-import type { CoverageRow, CoverageView } from "../../../archive/ask/dashboardTypes.ts";
-import { thousands } from "../../../ground/figures.ts";
-import { heatLevel, shortMissed, storedShare, sumOf, unpacked } from "../lib/heat.ts";
-import { setParameters } from "../lib/router.ts";
+import type { CoverageRow, CoverageView, MissRow, SourceKind } from "../../../archive/ask/dashboardTypes.ts";
+import { thousands, counted } from "../../../ground/figures.ts";
+import { heatLevel, shortMissed, storedShare, sumOf, unpacked, type HeatCell } from "../lib/heat.ts";
+import { setParameters, href } from "../lib/router.ts";
 import { Rows, slotOf, useRowWindow } from "../lib/rowWindow.ts";
-import { SourceTag } from "./notes.tsx";
-import type { Field } from "./why.tsx";
+import { SourceTag, Await, Code, Empty } from "./notes.tsx";
+import type { ComponentChildren } from "preact";
+import { exchangeTime, ZONE_NAME } from "../lib/format.ts";
+import { useNews } from "../lib/useApi.ts";
+import { reasonOf } from "../lib/reasons.ts";
 
 type HeatMapProps = Pick<CoverageView, "rows" | "dates"> & { mixed: boolean; chosen: Field | null };
 
@@ -103,5 +106,100 @@ function Row({ row, place, dates, mixed, chosen }: RowProps) {
       </tr>
     ),
     [row, place, dates, mixed, chosen],
+  );
+}
+
+/** Names a cell of the map: its numbers may change while it is looked at. */
+export type Field = { date: string; instrument: string; source: SourceKind };
+
+/** `sourceId`: of the field's source. */
+type WhyProps = { field: Field | null; cell: HeatCell | null; sourceId: number | undefined };
+
+/** Beside the map: what the ledger says of one cell. */
+export function Why({ field, cell, sourceId }: WhyProps) {
+  return (
+    <aside class="why panel" aria-label="Why" data-chosen={field !== null}>
+      {field === null ? (
+        <Empty title="Why is something missing?">
+          Choose a number: the ledger has a reason for each quote that was due and is not there.
+        </Empty>
+      ) : (
+        // Keyed: the reasons of one cell never stand below the name of another.
+        <Chosen key={Object.values(field).join(" ")} {...{ field, cell, sourceId }} />
+      )}
+    </aside>
+  );
+}
+
+function Chosen({ field, cell, sourceId }: WhyProps & { field: Field }) {
+  const { date, instrument } = field;
+  const of = { source: String(sourceId ?? "") };
+  const heading = useRef<HTMLHeadingElement>(null);
+  // Who has pressed a number of the map goes on here, and returns to it.
+  useLayoutEffect(() => {
+    if (!document.activeElement?.closest(".heat")) return;
+    heading.current?.closest("aside")?.scrollIntoView({ block: "nearest" });
+    heading.current?.focus({ preventScroll: true });
+  }, []);
+  const close = (): void => {
+    document.querySelector<HTMLElement>(".heat [aria-pressed=true]")?.focus();
+    setParameters({ date: "", instrument: "", source: "" });
+  };
+  return (
+    <div onKeyDown={({ key }) => key === "Escape" && close()}>
+      <button class="plain close" aria-label="Close" onClick={close}>
+        ×
+      </button>
+      <h2 ref={heading} tabIndex={-1}>
+        {instrument}, {date}
+      </h2>
+      {cell === null ? (
+        <p class="dim">Nothing was due: no job asked for it that day.</p>
+      ) : (
+        <p>
+          <b>{thousands(cell.stored)}</b> of {counted(cell.expected, "quote")} stored,{" "}
+          <b>{thousands(cell.missed)}</b> missing. Times are {ZONE_NAME}'s.
+        </p>
+      )}
+      {cell !== null && cell.missed > 0 && <Reasons field={field} />}
+      {!/^(?:watchlist|chain) /.test(instrument) && (
+        <a class="button" href={href("instrument", { name: instrument, ...of, from: date, to: date })}>
+          Chart of this day
+        </a>
+      )}
+    </div>
+  );
+}
+
+function Reasons({ field }: { field: Field }) {
+  const loaded = useNews<MissRow[]>("api/misses", field);
+  return (
+    <Await loaded={loaded} what="the reasons">
+      {(rows) => (
+        <ul class="missed">
+          {rows.map(({ job, reason, count, firstAt, lastAt }) => (
+            <MissedFor key={`${job} ${reason}`} reason={reason} count={count}>
+              job {job}, {exchangeTime(firstAt)} to {exchangeTime(lastAt)}
+            </MissedFor>
+          ))}
+        </ul>
+      )}
+    </Await>
+  );
+}
+
+type MissedForProps = { reason: string; count: number; passed?: boolean; children: ComponentChildren };
+
+/** Misses for one reason, and what to do about it. @param passed whether it has come to an end */
+export function MissedFor({ reason, count, passed = false, children }: MissedForProps) {
+  const { title, text, person } = reasonOf(reason);
+  return (
+    <li class="marked" data-tone={person && !passed ? "alarm" : "calm"}>
+      <b>{thousands(count)}</b> {title}
+      <small class="dim">{children}</small>
+      <small class="dim">
+        <Code text={text} />
+      </small>
+    </li>
   );
 }

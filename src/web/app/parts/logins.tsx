@@ -4,7 +4,7 @@ import type { LoginStart, LoginDone, Problem, StatusView } from "../../api/types
 import { ApiProblem, post } from "../lib/api.ts";
 import { countdown, exchangeMoment } from "../lib/format.ts";
 import { nowMs } from "../lib/pageClock.ts";
-import { now, page } from "../lib/store.ts";
+import { now, page } from "../lib/newest.ts";
 import { Panel } from "./facts.tsx";
 import { ProblemNote } from "./notes.tsx";
 
@@ -91,7 +91,6 @@ function Elsewhere({ collects }: { collects: boolean }) {
 
 type LogInProps = { account: string; again: boolean; done: (until: string) => void };
 
-/** Its two steps: the address of the service's page, and the code that is shown there. */
 function LogIn({ account, again, done }: LogInProps) {
   const [url, setUrl] = useState<string | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);

@@ -3,8 +3,8 @@ import type { ComponentChildren } from "preact";
 import type { QuoteRow, SourceKind } from "../../../archive/ask/dashboardTypes.ts";
 import type { Problem } from "../../api/types.ts";
 import { AWAY } from "../lib/api.ts";
-import { several, trouble } from "../lib/store.ts";
-import { type LoadState } from "../lib/useApi.ts";
+import { several, trouble } from "../lib/newest.ts";
+import type { LoadState } from "../lib/useApi.ts";
 
 type NoteProps = {
   problem: Problem;

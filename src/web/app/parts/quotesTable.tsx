@@ -4,7 +4,7 @@ import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { seriesKey } from "../../api/quoteTable.ts";
 import type { QuoteRow } from "../../../archive/ask/dashboardTypes.ts";
 import { SourceTag } from "./notes.tsx";
-import { Still } from "./still.tsx";
+import { Still } from "./said.tsx";
 import { aligned, direction, fixed, price, pricePlaces, signed, thousands } from "../../../ground/figures.ts";
 import { changed } from "../lib/newest.ts";
 import { age } from "../lib/format.ts";

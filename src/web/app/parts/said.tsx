@@ -1,10 +1,22 @@
 /** What a living service says of one quote: when bid and ask were made, open interest, and what it reckons of an option. */
+import { exchangeMoment, age } from "../lib/format.ts";
 import type { QuoteRow } from "../../../archive/ask/dashboardTypes.ts";
 import { fixed, percent, thousands } from "../../../ground/figures.ts";
-import { age } from "../lib/format.ts";
 import { nowMs } from "../lib/pageClock.ts";
 import { Fact } from "./facts.tsx";
-import { Still } from "./still.tsx";
+
+/** @param since when bid and ask were made, ISO 8601 */
+export function Still({ since }: { since: string }) {
+  return (
+    <abbr class="tag still" title={stillText(since)}>
+      still
+    </abbr>
+  );
+}
+
+export function stillText(since: string): string {
+  return `stands still: bid and ask are of ${exchangeMoment(since)}`;
+}
 
 /** How old bid and ask are; a quote that stands still is marked. */
 export function Age({ row: { quotedAt, observedAt, stillSince } }: { row: QuoteRow }) {

@@ -104,7 +104,7 @@ function Options({ list, at, take, open, typed, found: { text, instruments, tota
         : total > instruments.length &&
           `The best ${instruments.length} of ${thousands(total)}: type more to find fewer.`;
   return (
-    <div class="found box popup small" hidden={!open}>
+    <div class="found box small" hidden={!open}>
       {heading && (
         <p role="status" class="dim">
           {heading}

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import type { LiveAccount, LiveProblem, NowView, StatusLine } from "../../api/types.ts";
 import { exchangeMoment, span } from "../lib/format.ts";
-import { isOld, mayBeWell } from "../lib/store.ts";
+import { isOld } from "../lib/newest.ts";
 
 const idOf = (...words: string[]): string => words.join("-").replaceAll(/[^\w-]+/g, "-");
 export const boxId = ({ code, accounts }: LiveProblem): string => idOf("problem", code, ...accounts);
@@ -59,7 +59,7 @@ export function Verdict({ view }: { view: NowView }) {
         {calm.words}
       </VerdictBox>
     );
-  if (!mayBeWell.value) return null;
+  if (isOld.value) return null;
   return (
     <VerdictBox tone="good" title="All is well">
       {feed.simulated ? "The simulated market never closes." : (feed.address ?? "")}
@@ -107,7 +107,6 @@ function calmOf(
   };
 }
 
-/** How it stands, in a word and a sentence. */
 function VerdictBox({ tone, title, role, children }: VerdictBoxProps) {
   return (
     <p class="verdict row box marked dim" data-tone={tone} role={role}>

@@ -1,5 +1,9 @@
-/** A pane of columns below the bars. Its name has room of its own above them. It is there as long as it has a value. */
+/** Panes of a chart: a word in the upper left of one, and a pane of columns below the bars. */
 import {
+  type IPanePrimitive,
+  type IPanePrimitivePaneView,
+  type PaneAttachedParameter,
+  type Time,
   HistogramSeries,
   type HistogramData,
   type IChartApi,
@@ -7,8 +11,46 @@ import {
   PriceScaleMode,
   type WhitespaceData,
 } from "lightweight-charts";
-import { axisFormat, type Numbers } from "./axisNames.ts";
-import { PaneWord } from "./paneWord.ts";
+import { FONT, axisFormat, type Numbers } from "./look.ts";
+
+/** Room to the left of it and above it, px. */
+const ROOM = 8;
+
+/** `size`: of its letters, px. */
+type Word = { text: string; color: string; size: number };
+
+export class PaneWord implements IPanePrimitive<Time> {
+  #word: Word = { text: "", color: "", size: 0 };
+  #update: (() => void) | null = null;
+  readonly #views: IPanePrimitivePaneView[] = [
+    {
+      zOrder: () => "bottom",
+      renderer: () => ({
+        draw: (target) => target.useMediaCoordinateSpace(({ context }) => write(context, this.#word)),
+      }),
+    },
+  ];
+
+  attached({ requestUpdate }: PaneAttachedParameter<Time>): void {
+    this.#update = requestUpdate;
+  }
+
+  paneViews(): readonly IPanePrimitivePaneView[] {
+    return this.#views;
+  }
+
+  say(word: Word): void {
+    this.#word = word;
+    this.#update?.();
+  }
+}
+
+function write(context: CanvasRenderingContext2D, { text, color, size }: Word): void {
+  context.font = `${size}px ${FONT}`;
+  context.fillStyle = color;
+  context.textBaseline = "top";
+  context.fillText(text, ROOM, ROOM);
+}
 
 /** A series without a line and a tag at its last value. */
 export const PLAIN = { priceLineVisible: false, lastValueVisible: false };

@@ -8,7 +8,6 @@ export type TableColumn<Row> = {
   heading?: string;
   kind?: string;
   look?: string;
-  title?: (row: Row) => string;
   /** Whether its cells name their rows. */
   names?: boolean;
   show: (row: Row) => ComponentChildren;
@@ -42,13 +41,13 @@ export function Table<Row>({ label, kind, scroll, columns, rows, keyOf, attribut
       <tbody>
         {rows.map((row) => (
           <tr key={keyOf(row)} {...attributes?.(row)}>
-            {columns.map(({ name, kind = "", look = "", title, names, show }) =>
+            {columns.map(({ name, kind = "", look = "", names, show }) =>
               names ? (
                 <th key={name} scope="row" class={`${kind} ${look}`}>
                   {show(row)}
                 </th>
               ) : (
-                <td key={name} class={`${kind} ${look}`} data-name={name} title={title?.(row)}>
+                <td key={name} class={`${kind} ${look}`} data-name={name}>
                   {show(row)}
                 </td>
               ),

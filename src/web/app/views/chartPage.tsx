@@ -1,32 +1,42 @@
 /** One instrument: its newest quote, and its bars as a chart, as a table, and as a file. */
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { seriesKey } from "../../api/quoteTable.ts";
+import { joinNames, seriesKey } from "../../api/quoteTable.ts";
 import type {
   BarsView,
   FoundInstruments,
   MissedBars,
   QuoteRow,
+  Interval,
 } from "../../../archive/ask/dashboardTypes.ts";
 import { direction, percent, price, pricePlaces, signed, thousands } from "../../../ground/figures.ts";
-import { BarsChart, BarsTable } from "../parts/bars.tsx";
-import { ChartControls } from "../parts/chartControls.tsx";
-import { Select } from "../parts/controls.tsx";
+import { BarsChart, BarsTable } from "../parts/barsChart.tsx";
+import { Select, DateField, Segments } from "../parts/controls.tsx";
 import { Fact } from "../parts/facts.tsx";
 import { Await, Empty, Loading, sourceText, SourceTag } from "../parts/notes.tsx";
 import { Age, SaidFacts } from "../parts/said.tsx";
 import { ask } from "../lib/api.ts";
 import { drawingOf } from "../lib/drawing.ts";
-import { useQuotes } from "../lib/newest.ts";
+import { useQuotes, several } from "../lib/newest.ts";
 import { nowMs } from "../lib/pageClock.ts";
-import { intervalOf, mergeBars, olderSessions, rangeLabel, rangeOf } from "../lib/ranges.ts";
+import {
+  intervalOf,
+  mergeBars,
+  olderSessions,
+  rangeLabel,
+  rangeOf,
+  type ChosenRange,
+  isDateText,
+  RANGES,
+} from "../lib/ranges.ts";
 import { href, parameter, setParameters } from "../lib/router.ts";
-import { several } from "../lib/store.ts";
 import { askAndTell, useNews } from "../lib/useApi.ts";
+import { INTERVALS } from "../../../archive/ask/widths.ts";
+import type { Shape } from "../chart/chart.ts";
 
-export function InstrumentView() {
+export function ChartPage() {
   const name = parameter("name").toUpperCase();
   const none = useFirst(name === "");
-  const quotes = useQuotes(name === "" ? null : [name]);
+  const quotes = useQuotes(name === "" ? null : { names: joinNames([name]) });
   // Those of the instrument before stay until this one's are there.
   const series = (quotes.data ?? []).filter(({ instrument }) => instrument.toUpperCase() === name);
   const row = chosen(series);
@@ -155,7 +165,6 @@ function Series({ row }: { row: QuoteRow }) {
   );
 }
 
-/** What is drawn, by its colour. */
 const KEY = [
   ["band", "bid to ask"],
   ["shade", "outside regular hours"],
@@ -177,7 +186,6 @@ function Key() {
   );
 }
 
-/** The newest quote, and where it comes from. */
 function Header({ row }: { row: QuoteRow }) {
   const places = pricePlaces([row.last, row.change, row.bid, row.ask, row.spread]);
   return (
@@ -207,3 +215,66 @@ const withSmall = (shown: string, small: string | null) => (
     {shown} <small>{small}</small>
   </>
 );
+
+type ChartControlsProps = { range: ChosenRange; interval: Interval; shape: Shape; csv: string };
+
+const SHAPES = [{ name: "Candles" }, { name: "Line", label: "the closes as a line" }] as const;
+
+function ChartControls({ range, interval, shape: { line, log }, csv }: ChartControlsProps) {
+  return (
+    <div class="bar chart-controls">
+      <Segments
+        label="Range"
+        names={RANGES}
+        chosen={"name" in range ? range.name : undefined}
+        choose={(name) => setParameters({ range: name, from: "", to: "" })}
+      />
+      <Select
+        label="Interval"
+        value={interval}
+        options={INTERVALS.map((name) => ({ value: name, name }))}
+        choose={(to) => setParameters({ interval: to })}
+      />
+      <Segments
+        label="Drawn as"
+        names={SHAPES}
+        chosen={line ? "Line" : "Candles"}
+        choose={(name) => setParameters({ draw: name.toLowerCase() })}
+      />
+      <button
+        aria-pressed={log}
+        title="a logarithmic scale"
+        onClick={() => setParameters({ scale: log ? "" : "log" })}
+      >
+        Log
+      </button>
+      <Dates range={range} />
+      <a class="button" download href={csv}>
+        CSV
+      </a>
+    </div>
+  );
+}
+
+/** No archive is older. */
+const EARLIEST = "1990-01-01";
+
+function Dates({ range }: { range: ChosenRange }) {
+  const dates = "name" in range ? { from: "", to: "" } : range;
+  return (
+    <>
+      {(["from", "to"] as const).map((end) => (
+        <DateField
+          key={end}
+          label={end === "from" ? "From" : "To"}
+          value={dates[end]}
+          choose={(typed) => {
+            const isDate = typed === "" || (isDateText(typed) && typed >= EARLIEST);
+            if (isDate) setParameters({ ...dates, [end]: typed, range: "" });
+            return isDate;
+          }}
+        />
+      ))}
+    </>
+  );
+}

@@ -1,25 +1,20 @@
 /** Now: whether all is well, what is collected, what it costs, what comes next, and what is missing. Red only when a person is needed. */
-import { useEffect } from "preact/hooks";
 import type { LiveBudget, NowView, StatusLine } from "../../api/types.ts";
 import { counted, price, thousands } from "../../../ground/figures.ts";
 import { age, exchangeMoment, MINUTE_MS, span } from "../lib/format.ts";
 import { nowMs } from "../lib/pageClock.ts";
 import { chartOf, href } from "../lib/router.ts";
-import { now, trouble } from "../lib/store.ts";
-import { Line, Panel, UsedLine } from "../parts/facts.tsx";
-import { Fleet } from "../parts/fleet.tsx";
-import { Jobs } from "../parts/jobs.tsx";
+import { isOld, now, trouble } from "../lib/newest.ts";
+import { Panel, UsedLine } from "../parts/facts.tsx";
+import { Fleet } from "../parts/fleetPanels.tsx";
+import { Jobs } from "../parts/jobsPanel.tsx";
 import { Logins } from "../parts/logins.tsx";
-import { Loading, ProblemNote, SourceTag } from "../parts/notes.tsx";
+import { Code, Loading, ProblemNote, SourceTag } from "../parts/notes.tsx";
 import { boxId, boxOf, lineId, Verdict } from "../parts/verdict.tsx";
-import { MissedFor } from "../parts/why.tsx";
+import { MissedFor } from "../parts/heatMap.tsx";
 
 export function NowPage() {
   const view = now.value;
-  useEffect(() => {
-    // Lets the tests measure how long the first figures took.
-    if (view !== null) requestAnimationFrame(() => performance.mark("first-useful-paint"));
-  }, [view !== null]);
   return (
     <div>
       <h1 tabIndex={-1} class="unseen">
@@ -61,7 +56,6 @@ function Panels({ view }: { view: NowView }) {
   );
 }
 
-/** A price and its age for some instruments. */
 function Collected({ view: { quotes } }: { view: NowView }) {
   if (quotes === null) return null;
   const more = quotes.instruments - quotes.quotes.length;
@@ -92,7 +86,6 @@ function Collected({ view: { quotes } }: { view: NowView }) {
 
 const windowOf = (windowMs: number): string => (windowMs === MINUTE_MS ? "minute" : span(windowMs));
 
-/** Calls of the window beside the limit. */
 function Calls({ view: { live, status } }: { view: NowView }) {
   const budget = status?.budget ?? null;
   if (live === null) {
@@ -136,7 +129,6 @@ function BudgetNotes({ budget, serviceUsed }: { budget: LiveBudget; serviceUsed:
   return notes.length === 0 ? null : <p class="after dim">{notes.join(" ")}</p>;
 }
 
-/** What today's slots miss, by reason. */
 function Missed({ view: { status } }: { view: NowView }) {
   const lastDay = status?.lastDay;
   if (!lastDay || lastDay.missed.length === 0) return null;
@@ -157,14 +149,32 @@ function Missed({ view: { status } }: { view: NowView }) {
   );
 }
 
+const STATES = { ok: "well", idle: "nothing to do", attention: "needs a person", was: "was well" };
+
 function Lines({ lines, view: { live } }: { lines: readonly StatusLine[]; view: NowView }) {
   if (lines.length === 0) return null;
   return (
     <Panel id="lines" kind="wide" title="Collector, database and journal">
       <ul class="lines">
-        {lines.map((line) => (
-          <Line key={line.subject} line={line} box={boxOf(line, live?.problems ?? [])} id={lineId(line)} />
-        ))}
+        {lines.map((line) => {
+          const state = line.state === "ok" && isOld.value ? "was" : line.state;
+          const box = boxOf(line, live?.problems ?? []);
+          return (
+            <li key={line.subject} data-state={state} id={lineId(line)} tabIndex={-1}>
+              <i role="img" aria-label={STATES[state]} />
+              <b>{line.subject}</b>
+              <span class={`wraps ${state === "attention" ? "" : "dim"}`}>
+                {box ? (
+                  <>
+                    see <a href={`#${boxId(box)}`}>{box.code}</a> above
+                  </>
+                ) : (
+                  <Code text={line.text} />
+                )}
+              </span>
+            </li>
+          );
+        })}
       </ul>
     </Panel>
   );

@@ -1,10 +1,9 @@
 /** Coverage: sessions x instruments, why something is missing, and the way to the chart. */
 import { useMemo } from "preact/hooks";
 import type { CoverageView } from "../../../archive/ask/dashboardTypes.ts";
-import { HeatMap } from "../parts/heatMap.tsx";
+import { HeatMap, Why } from "../parts/heatMap.tsx";
 import { Await, Empty, OfOneSource, SourceTag } from "../parts/notes.tsx";
 import { SearchField, Segments } from "../parts/controls.tsx";
-import { Why } from "../parts/why.tsx";
 import { thousands } from "../../../ground/figures.ts";
 import { DAY_MS, exchangeDateOf } from "../lib/format.ts";
 import { foundRows, unpacked } from "../lib/heat.ts";

@@ -1,12 +1,12 @@
 /** An option chain, now or at a past instant: one expiration, or two side by side, and pictures of their volatilities. */
 import { useEffect } from "preact/hooks";
-import type { ChainKey, ChainView as Chain, TermPoint } from "../../../archive/ask/dashboardTypes.ts";
+import type { ChainKey, ChainView, TermPoint } from "../../../archive/ask/dashboardTypes.ts";
 import { counted, percent } from "../../../ground/figures.ts";
 import { isVague } from "../lib/curves.ts";
-import { follow, narrow, slim } from "../lib/narrow.ts";
+import { follow, narrow, slim } from "../lib/screen.ts";
 import { parameter, path, setParameters } from "../lib/router.ts";
-import { several } from "../lib/store.ts";
-import { atTheMoney, contractsOf, nearTheMoney, strikeRows } from "../lib/strikes.ts";
+import { several } from "../lib/newest.ts";
+import { atTheMoney, contractsOf, nearTheMoney, strikeRows } from "../lib/chainColumns.ts";
 import { type LoadState, useNews } from "../lib/useApi.ts";
 import { Choices, choices, Outlook, shownDate, Tabs, TimeSlider } from "../parts/chainControls.tsx";
 import { ChainPictures } from "../parts/chainPictures.tsx";
@@ -19,7 +19,7 @@ const roomy = follow("(min-width: 1440px)");
 
 const keyOf = ({ symbol, sourceId, delayed }: ChainKey): string => `${symbol}/${sourceId}/${delayed}`;
 
-export function ChainView() {
+export function ChainPage() {
   const loaded = useNews<ChainKey[]>("api/chains", {});
   return (
     <div>
@@ -142,7 +142,7 @@ function Expirations({ expirations, chosen }: { expirations: readonly ChainKey[]
 
 /** The chosen expiration, another one beside it, and what holds for both. */
 function First({ of, term, second }: OfExpiration & { second: ChainKey | undefined }) {
-  const loaded = useNews<Chain>("api/chain", queryOf(of));
+  const loaded = useNews<ChainView>("api/chain", queryOf(of));
   return (
     <Await loaded={loaded} what="the chain">
       {(chain) => (
@@ -165,7 +165,7 @@ function First({ of, term, second }: OfExpiration & { second: ChainKey | undefin
 }
 
 function Second({ of, term }: OfExpiration) {
-  const loaded = useNews<Chain>("api/chain", queryOf(of));
+  const loaded = useNews<ChainView>("api/chain", queryOf(of));
   return (
     <Await loaded={loaded} what="the chain beside it">
       {(chain) => <Shown of={of} term={term} chain={chain} />}
@@ -173,13 +173,13 @@ function Second({ of, term }: OfExpiration) {
   );
 }
 
-function shownOf({ contracts, underlyingLast }: Chain) {
+function shownOf({ contracts, underlyingLast }: ChainView) {
   const rows = strikeRows(contracts);
   const money = atTheMoney(rows, underlyingLast);
   return { rows: choices().all ? rows : nearTheMoney(rows, money), money };
 }
 
-type ShownProps = { of: ChainKey; chain: Chain; term?: OfExpiration["term"] };
+type ShownProps = { of: ChainKey; chain: ChainView; term?: OfExpiration["term"] };
 
 /** @param options.term of one of two side by side, which have heads */
 function Shown({ of, chain, term }: ShownProps) {
@@ -203,7 +203,7 @@ function Shown({ of, chain, term }: ShownProps) {
 }
 
 /** What the rows rest on, and what their looks mean. */
-function Notes({ chain: { contracts, rate, dividendYield } }: { chain: Chain }) {
+function Notes({ chain: { contracts, rate, dividendYield } }: { chain: ChainView }) {
   const still = contracts.filter(({ stillSince }) => stillSince !== null).length;
   const share = (of: number): string => percent(String(Number((100 * of).toPrecision(6))), 0);
   return (

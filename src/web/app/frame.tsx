@@ -1,23 +1,22 @@
-/** The frame around every view: navigation, marks, footer. */
+/** The frame around every view: navigation, marks, footer; and the token, where one is asked for first. */
 import { useSignalEffect } from "@preact/signals";
 import type { FunctionComponent } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { logOut, tokenWanted } from "./lib/api.ts";
+import { logOut, tokenWanted, ApiProblem, logIn } from "./lib/api.ts";
 import { exchangeMoment, exchangeTime, ZONE_NAME } from "./lib/format.ts";
-import { newer } from "./lib/newer.ts";
+import { newer, isOld, now, page, simulated, trouble, startFeed } from "./lib/newest.ts";
 import { nowMs, serverTime } from "./lib/pageClock.ts";
 import { heardMs, sight } from "./lib/pageLine.ts";
 import { href, path, view, VIEWS } from "./lib/router.ts";
-import { isOld, now, page, simulated, trouble } from "./lib/store.ts";
-import { nextTheme, theme } from "./lib/theme.ts";
+import { nextTheme, theme } from "./lib/screen.ts";
 import { ProblemNote } from "./parts/notes.tsx";
 import { FindInstrument } from "./parts/search.tsx";
-import { ChainView } from "./views/chain.tsx";
-import { CoveragePage } from "./views/coverage.tsx";
-import { InstrumentView } from "./views/instrument.tsx";
-import { LoginView } from "./views/login.tsx";
-import { NowPage } from "./views/now.tsx";
-import { QuotesView } from "./views/quotes.tsx";
+import { ChainPage } from "./views/chainPage.tsx";
+import { CoveragePage } from "./views/coveragePage.tsx";
+import { ChartPage } from "./views/chartPage.tsx";
+import { NowPage } from "./views/nowPage.tsx";
+import { QuotesPage } from "./views/quotesPage.tsx";
+import type { Problem } from "../api/types.ts";
 
 export function App() {
   useSignalEffect(() => {
@@ -51,9 +50,9 @@ export function App() {
 
 const PAGES: Readonly<Record<(typeof VIEWS)[number]["path"], FunctionComponent>> = {
   "": NowPage,
-  quotes: QuotesView,
-  instrument: InstrumentView,
-  chain: ChainView,
+  quotes: QuotesPage,
+  instrument: ChartPage,
+  chain: ChainPage,
   coverage: CoveragePage,
 };
 
@@ -222,5 +221,39 @@ function ViewList() {
         ))}
       </ul>
     </nav>
+  );
+}
+
+function LoginView() {
+  const [token, setToken] = useState("");
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const submit = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    try {
+      await logIn(token);
+      startFeed();
+    } catch (error) {
+      if (!(error instanceof ApiProblem)) throw error;
+      setProblem(error.problem);
+    }
+  };
+  return (
+    <main class="login" id="main">
+      <h1 tabIndex={-1}>quotekeeper</h1>
+      <form onSubmit={(event) => void submit(event)}>
+        <label for="token">Token of this dashboard</label>
+        <input
+          id="token"
+          type="password"
+          autocomplete="current-password"
+          required
+          value={token}
+          onInput={(event) => setToken(event.currentTarget.value)}
+        />
+        <button type="submit">Log in</button>
+      </form>
+      {problem && <ProblemNote problem={problem} />}
+      <p class="dim">It is the value of QUOTEKEEPER_WEB_TOKEN.</p>
+    </main>
   );
 }

@@ -9,14 +9,13 @@ import { SearchField, Segments } from "../parts/controls.tsx";
 import { Await, Empty, OfOneSource } from "../parts/notes.tsx";
 import { QuotesTable } from "../parts/quotesTable.tsx";
 import { useQuotes } from "../lib/newest.ts";
-import { giveFile } from "../lib/kept.ts";
 import { parameter, setParameters } from "../lib/router.ts";
 import { ASKED, columnsOf, matching, ordered } from "../lib/watchColumns.ts";
 
 const KINDS = [{ name: "All" }, { name: "Securities" }, { name: "Options" }];
 
-export function QuotesView() {
-  const loaded = useQuotes("all", ASKED);
+export function QuotesPage() {
+  const loaded = useQuotes({ columns: ASKED.join() });
   const kind = parameter("kind");
   return (
     <div class="fills">
@@ -81,5 +80,10 @@ function giveCsv(rows: readonly QuoteRow[]): void {
     }),
   );
   const source = rows.some((row) => row.source === "simulated") ? "simulated" : "account";
-  giveFile(new Blob([csvText(heading, lines)], { type: "text/csv" }), csvName(["quotes"], source));
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([csvText(heading, lines)], { type: "text/csv" }));
+  link.download = csvName(["quotes"], source);
+  link.click();
+  // The browser has taken it over by the next turn.
+  setTimeout(() => URL.revokeObjectURL(link.href));
 }

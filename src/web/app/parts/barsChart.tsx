@@ -14,13 +14,13 @@ import {
   readoutOf,
   spoken,
 } from "../lib/drawing.ts";
-import { shownDark } from "../lib/theme.ts";
+import { shownDark } from "../lib/screen.ts";
 import { counted, NOTHING, price, thousands } from "../../../ground/figures.ts";
 import { isOfDates } from "../../../archive/ask/widths.ts";
 import type { Bar } from "../../../archive/ask/dashboardTypes.ts";
 import { exchangeTime, ZONE_NAME } from "../lib/format.ts";
 import { Fact } from "./facts.tsx";
-import { Table, type TableColumn } from "./table.tsx";
+import { Table, type TableColumn } from "./rowTable.tsx";
 
 /** How many places a key moves the crosshair by; the others go to the ends. */
 const STEPS: Readonly<Record<string, number>> = {

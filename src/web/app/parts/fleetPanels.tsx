@@ -3,9 +3,9 @@ import type { AccountsView, AccountView } from "../../../archive/ask/accountsTyp
 import type { CollectorRow } from "../../../archive/ledger/fleetTypes.ts";
 import { bytes, NOTHING, thousands } from "../../../ground/figures.ts";
 import { dayAndTime, span, ZONE_NAME } from "../lib/format.ts";
-import { now } from "../lib/store.ts";
+import { now } from "../lib/newest.ts";
 import { Panel, UsedLine } from "./facts.tsx";
-import { Table, type TableColumn } from "./table.tsx";
+import { Table, type TableColumn } from "./rowTable.tsx";
 
 /** A collector that tells nothing of itself for so long has missed three rounds, ms: its accounts go to others soon. */
 const SILENT_MS = 6_000;
