@@ -67,7 +67,7 @@ type Patience = { timeoutMs: number; signal: AbortSignal };
 /**
  * Whether the server offers TLS: one byte on a connection of its own.
  *
- * @throws the socket's errors as they are
+ * @throws QuotekeeperError DATABASE_UNREACHABLE when it does not say; the socket's errors as they are
  */
 function offersTls(
   { host, port }: { host: string; port: number },
@@ -80,9 +80,9 @@ function offersTls(
     const abandon = (): void => void socket.destroy(signal.reason as Error);
     signal.addEventListener("abort", abandon);
     if (signal.aborted) abandon();
-    const timedOut = Object.assign(new Error("the server does not answer"), { code: "ETIMEDOUT" });
-    const closed = Object.assign(new Error("the connection ended at once"), { code: "ECONNRESET" });
-    socket.setTimeout(timeoutMs, () => socket.destroy(timedOut));
+    const silent = new QuotekeeperError("DATABASE_UNREACHABLE", "the server does not answer");
+    const closed = new QuotekeeperError("DATABASE_UNREACHABLE", "the connection ended at once");
+    socket.setTimeout(timeoutMs, () => socket.destroy(silent));
     socket.once("data", ([answer]) => {
       socket.destroy();
       resolve(answer === "S".charCodeAt(0));
