@@ -19,15 +19,10 @@ const THIS_MACHINE = /^(localhost|127\.[\d.]+|::1)$/;
  * loader time and keep nothing from anybody.
  *
  * @param host what the address names, as the driver reads it; a directory is that of a Unix socket, which has no TLS
- * @param readText reads a file of certificates
  * @returns null for none
  * @throws QuotekeeperError CONFIG_INVALID when a file it names cannot be read
  */
-export function tlsOf(
-  url: string,
-  host: string,
-  readText: (path: string) => string = (path) => readTextFileSync(path).text,
-): Tls | null {
+export function tlsOf(url: string, host: string): Tls | null {
   const mode = sslModeOf(url) ?? (THIS_MACHINE.test(host) ? "disable" : "prefer");
   if (mode === "disable" || host.startsWith("/")) return null;
   const file = (name: string): string | undefined => {
@@ -35,7 +30,7 @@ export function tlsOf(
     // libpq's word for the authorities that the machine trusts.
     if (path === null || path === "system") return undefined;
     try {
-      return readText(path);
+      return readTextFileSync(path).text;
     } catch (cause) {
       const reason = (cause as NodeJS.ErrnoException).code ?? "unknown error";
       const problem = `DATABASE_URL names ${path} as ${name}, which cannot be read (${reason})`;

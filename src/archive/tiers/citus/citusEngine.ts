@@ -6,7 +6,7 @@
 import type { Queryable } from "../../connect/transaction.ts";
 import { QuotekeeperError } from "../../../ground/errors.ts";
 import { type Engine, ONE_MACHINE } from "../engine.ts";
-import { isOnCitus, readIsOnCitus } from "./isOnCitus.ts";
+import { isOnCitus } from "./isOnCitus.ts";
 import { NEAR_FOUND } from "./near.ts";
 
 /** A worker looks for rows of its own series alone. Who writes to a table that all nodes have locks the whole. */
@@ -33,11 +33,6 @@ const CITUS: Engine = {
 /** The engine of what this connection calls `quotes`. */
 export async function engineOf(db: Queryable): Promise<Engine> {
   return (await isOnCitus(db)) ? CITUS : ONE_MACHINE;
-}
-
-/** The same, asked anew and not remembered: for a connection whose tables other ones hide next. */
-export async function readEngine(db: Queryable): Promise<Engine> {
-  return (await readIsOnCitus(db, () => undefined)) ? CITUS : ONE_MACHINE;
 }
 
 /**
