@@ -7,7 +7,6 @@ import { readPositions } from "./load/loadPosition.ts";
 import { currentVersion } from "./schema/migrations.ts";
 import { atMost, type Clock } from "../ground/clock.ts";
 import type { Config } from "../config/loadEnvironment.ts";
-import { QuotekeeperError } from "../ground/errors.ts";
 import { type Archive, archiveExists, endPool, openArchive } from "./openArchive.ts";
 
 /** How long the database is asked, in ms: the files can be verified without it. */
@@ -32,7 +31,7 @@ export async function readLoadedSegments(config: Config, clock: Clock): Promise<
     found = await loadedOf(archive);
   };
   const asked = ask().catch((error: unknown) => {
-    if (!isDatabaseError(error) && !(error instanceof QuotekeeperError)) throw error;
+    if (!isDatabaseError(error)) throw error;
     found = unasked(databaseError(error, archive?.address ?? "the archive").message);
   });
   await atMost(PATIENCE_MS, asked, clock);

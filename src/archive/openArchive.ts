@@ -132,7 +132,6 @@ function reviver(start: () => Promise<void>, shown: () => string, { monotonicMs 
         },
       )
       .finally(() => (starting = null)));
-  /** An error of connecting by its name. */
   const named = (cause: unknown): unknown => {
     const { code, syscall } = cause as { code?: string; syscall?: string };
     if (syscall !== "connect" && code !== CANNOT_CONNECT_NOW) return cause;
@@ -255,7 +254,7 @@ export async function withArchive<T>(
   } catch (error) {
     // A statement that waits, for a lock perhaps, or a server that is silent would hold the closing up.
     if (error instanceof Interrupted) abandonConnections(archive.pool);
-    if (error instanceof QuotekeeperError || !isDatabaseError(error)) throw error;
+    if (!isDatabaseError(error)) throw error;
     throw databaseError(await explain(archive.pool, error), archive.address);
   } finally {
     await archive.close().catch(() => undefined);

@@ -3,7 +3,6 @@ import { resolve } from "node:path";
 import type { Logger } from "pino";
 import { collectingGoesOn, databaseError, isDatabaseError } from "../archive/connect/databaseError.ts";
 import { explain } from "../archive/connect/explain.ts";
-import { LoadCutShort } from "../archive/load/loader.ts";
 import { currentVersion, migrate } from "../archive/schema/migrations.ts";
 import { atMost, instantFromDate } from "../ground/clock.ts";
 import type { Config } from "../config/loadEnvironment.ts";
@@ -225,8 +224,8 @@ export function farewell(collection: Collection | null, { stdout }: Edges): numb
   const failure = collection.loader.failure();
   if (failure === null) return 0;
   const what =
-    failure instanceof LoadCutShort
-      ? `It is not known whether the database has taken all of it: ${failure.message}. What is not there`
+    failure instanceof QuotekeeperError && failure.code === "DATABASE_SLOW"
+      ? `It is not known whether the database has taken all of it: ${failure.detail}. What is not there`
       : `The database has not taken all of it (${databaseError(failure, "").code}): the rest`;
   say(stdout, `${what} is safe in the journal and is loaded at the next start.`);
   return 1;

@@ -104,21 +104,22 @@ async function* plainGzipSpans(file: JournalFile, from: number, until: number): 
   while (offset < until) {
     const start = await window(at, CHUNK_BYTES / 2);
     if (at > 0 && !isGzip(start)) return yield* rest(window, { kind: "behind_end", at, offset });
-    const deflated = at + (gzipHeaderBytes(start) ?? Infinity);
+    const headerBytes = gzipHeaderBytes(start);
+    if (headerBytes === null) return yield* rest(window, { kind: "hole", at, offset });
     const inflate = createInflateRaw({ chunkSize: CHUNK_BYTES / 16 });
     try {
-      if (deflated === Infinity) throw cannotBeUnpacked();
-      for await (const bytes of through(inflate, file, deflated)) {
+      for await (const bytes of through(inflate, file, at + headerBytes)) {
         if (offset + bytes.length > from) yield* cut(bytes, offset, { from, until });
         offset += bytes.length;
         if (offset >= until) return;
       }
-      at = deflated + inflate.bytesWritten + GZIP_TRAILER_BYTES;
-      if ((await window(at - 1, 1)).length === 0) throw cannotBeUnpacked();
     } catch (error) {
       if (!String((error as NodeJS.ErrnoException).code).startsWith("Z_")) throw error;
       return yield* rest(window, { kind: "hole", at, offset });
     }
+    at += headerBytes + inflate.bytesWritten + GZIP_TRAILER_BYTES;
+    // Its trailer is cut off.
+    if ((await window(at - 1, 1)).length === 0) return yield* rest(window, { kind: "hole", at, offset });
   }
 }
 
@@ -137,10 +138,6 @@ async function* through(inflate: InflateRaw, file: JournalFile, at: number): Asy
 async function* fileBytes(file: JournalFile, at: number): AsyncGenerator<Buffer> {
   for await (const span of plainRanges(file, at, Number.MAX_SAFE_INTEGER))
     if (span.kind === "bytes") yield Buffer.from(span.bytes);
-}
-
-function cannotBeUnpacked(): Error {
-  return Object.assign(new Error("no whole gzip member"), { code: "Z_DATA_ERROR" });
 }
 
 /** The bytes of the file from `at` on, damaged or behind the segment's end; nothing where the file ends at `at`. */

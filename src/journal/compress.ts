@@ -44,7 +44,6 @@ type CompressOptions = {
   dir: string;
   fs: JournalFs;
   clock: Clock;
-  /** Hears of each segment that could not be compressed; the others go on. */
   onProblem: (problem: QuotekeeperError) => void;
   /** Stops between two steps. */
   signal?: AbortSignal;
@@ -67,7 +66,8 @@ export async function compressClosed(options: CompressOptions): Promise<string[]
     if (segment === null || segment.state === "compressed") continue;
     if (segment.state === "open" && !isAbandoned(segment.name, clock.now().getTime())) continue;
     try {
-      if (segment.state === "open") await close(segment.name, options);
+      if (segment.state === "open")
+        await fs.rename(join(dir, file), join(dir, segmentFile(segment.name, "closed")));
       if (await compressSegment(segment.name, options)) done.push(segment.name);
     } catch (cause) {
       // Another process has compressed it meanwhile.
@@ -83,10 +83,6 @@ export async function compressClosed(options: CompressOptions): Promise<string[]
 function isAbandoned(name: string, nowMs: number): boolean {
   const hour = segmentHour(name);
   return hour !== null && hour < hourOf(nowMs - ABANDONED_AFTER_MS);
-}
-
-async function close(name: string, { dir, fs }: CompressOptions): Promise<void> {
-  await fs.rename(join(dir, segmentFile(name, "open")), join(dir, segmentFile(name, "closed")));
 }
 
 /** @returns false when `signal` stopped it */
@@ -174,7 +170,7 @@ async function compressInto(
   for (const end of ends) {
     if (signal?.aborted) return null;
     const bytes = Buffer.allocUnsafe(end - offset);
-    if ((await readFully(plain, bytes, offset)) < bytes.length) throw new Error("it became shorter");
+    if ((await readFully(plain, bytes, offset)) < bytes.length) throw failed("it became shorter");
     hash.update(bytes);
     const member = await compressMember(bytes, offset);
     await writeAll(aside, member, position);
@@ -186,21 +182,25 @@ async function compressInto(
   return { total: offset, sum: hash.digest("hex"), mark };
 }
 
-/** Reads a compressed segment back. @throws Error when that is not what was compressed */
+/** Reads a compressed segment back. @throws QuotekeeperError JOURNAL_COMPRESSION_FAILED when that is not what was compressed */
 async function compare(path: string, written: Summary, fs: JournalFs): Promise<void> {
   const file = await fs.open(path, "r");
   try {
     const hash = createHash("sha256");
     let total = 0;
     for await (const span of compressedRanges(file, 0, Number.MAX_SAFE_INTEGER)) {
-      if (span.kind !== "bytes") throw new Error(`read back damaged at ${span.offset}`);
+      if (span.kind !== "bytes") throw failed(`read back damaged at ${span.offset}`);
       hash.update(span.bytes);
       total += span.bytes.length;
     }
-    if (total !== written.total || hash.digest("hex") !== written.sum) throw new Error("read back different");
+    if (total !== written.total || hash.digest("hex") !== written.sum) throw failed("read back different");
   } finally {
     await file.close();
   }
+}
+
+function failed(why: string): QuotekeeperError {
+  return new QuotekeeperError("JOURNAL_COMPRESSION_FAILED", why);
 }
 
 async function removeStaleAsides(files: string[], { dir, fs, clock }: CompressOptions): Promise<void> {

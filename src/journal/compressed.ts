@@ -33,7 +33,6 @@ const gunzipAsync = promisify(gunzip);
 
 export type MemberHeader = { offset: number; length: number; memberBytes: number };
 
-/** The member for some bytes of a segment. */
 export async function compressMember(bytes: Uint8Array, offset: number): Promise<Buffer> {
   return memberOf(await gzipAsync(bytes), bytes.length, offset);
 }

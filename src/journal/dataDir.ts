@@ -4,7 +4,6 @@ import { reasonOf, nodeFs, type JournalFs } from "./fs.ts";
 import { makeDataDir } from "./modes.ts";
 import { ownerNote } from "../ground/users.ts";
 
-/** The journal's directory below the data directory. */
 export function journalDir({ dataDir }: { dataDir: string }): string {
   return join(resolve(dataDir), "journal");
 }

@@ -8,7 +8,6 @@ import { QuotekeeperError } from "../ground/errors.ts";
 import { openFile, openFileSync } from "../ground/plainFiles.ts";
 import { makeDataDir, MODES, type Readers } from "./modes.ts";
 import { ownerNote } from "../ground/users.ts";
-import { open } from "node:fs/promises";
 
 /** Positions and lengths in bytes; fewer bytes than asked may be read or written. */
 export type JournalFile = {
@@ -109,8 +108,9 @@ function peek(path: string, tailBytes: number): Peek {
 
 export const nodeFs: JournalFs = fileSystem("owner");
 
-/** `ENOSPC`, or the message of an error without an errno. */
+/** `ENOSPC`; of an error of ours what it says, and of any other without an errno its message. */
 export function errnoOf(error: unknown): string {
+  if (error instanceof QuotekeeperError) return error.detail;
   const { code, message } = Object(error) as { code?: unknown; message?: unknown };
   return typeof code === "string" ? code : String(message ?? error);
 }
@@ -132,7 +132,7 @@ export async function writeAll(file: JournalFile, bytes: Uint8Array, position: n
   while (done < bytes.length) {
     const at = position === null ? null : position + done;
     const { bytesWritten } = await file.write(bytes, done, bytes.length - done, at);
-    if (bytesWritten === 0) throw new Error("the file takes no bytes");
+    if (bytesWritten === 0) throw new QuotekeeperError("JOURNAL_WRITE_FAILED", "the file takes no bytes");
     done += bytesWritten;
   }
 }
@@ -165,7 +165,7 @@ const NO_SUCH_STEP = new Set<string | undefined>(["EISDIR", "EPERM", "EINVAL", "
  *
  * @throws every other error of the file system
  */
-export async function syncDirectory(path: string, openDirectory: OpenDirectory = open): Promise<void> {
+export async function syncDirectory(path: string, openDirectory: OpenDirectory = fs.open): Promise<void> {
   try {
     const directory = await openDirectory(path, "r");
     await directory.sync().finally(() => directory.close());

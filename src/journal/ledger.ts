@@ -38,7 +38,6 @@ export type SlotEntry = {
   account?: string;
   /** Names of all due instruments, each once. */
   due: string[];
-  /** The due instruments without a quote. */
   misses: [instrument: string, reason: MissReason][];
 };
 
@@ -107,7 +106,6 @@ const ONCE = "once:";
 export const onceName = ({ name }: { name: string }): string => `${ONCE}${name}`;
 export const isOnceName = (job: string): boolean => job.startsWith(ONCE);
 
-/** Whether the content of a journal's note is one of the ledger. */
 export function isLedgerNote(note: unknown): note is LedgerNote {
   const type = (note as { type?: unknown } | null)?.type;
   return type === "opened" || type === "slots" || type === "down" || type === "clock";

@@ -61,7 +61,7 @@ export async function setAside(
     await writeFile(fs, join(folder, `${base}.json`), [Buffer.from(`${JSON.stringify(note, null, 2)}\n`)]);
     return note;
   } catch (cause) {
-    if (cause instanceof QuotekeeperError) throw cause;
+    if (cause instanceof QuotekeeperError && cause.code === "JOURNAL_UNREADABLE") throw cause;
     const detail = `${join(folder, base)} cannot be written: ${reasonOf(cause)}`;
     throw new QuotekeeperError("JOURNAL_WRITE_FAILED", detail, { cause });
   }

@@ -24,14 +24,12 @@ type EndItem = { kind: "end"; end: number; tail: Damage | null };
 /** Instead of the end: the file cannot be read, or not from here on. The items before it are whole. */
 type UnreadableItem = { kind: "unreadable"; error: QuotekeeperError };
 
-/** The `end` comes last, or `unreadable` instead. */
 type JournalItem = FoundRecord | DamageItem | EndItem | UnreadableItem;
 
 /** Offsets are uncompressed and mean the same in every state. */
 type ReadOptions = {
   /** 0 or an earlier `end`. */
   from?: number;
-  /** Default: the end of the segment. */
   until?: number;
   fs?: JournalFs;
   /** Whether an absent segment counts as empty: a writer removes one that it could not begin. Default: an error. */

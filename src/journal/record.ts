@@ -15,7 +15,6 @@ export const DEFAULT_ACCOUNT = "default";
 /** The service of a record that names none: the specification's. */
 export const DEFAULT_SERVICE = "reference";
 
-/** One answer of a service, byte for byte. */
 export type ResponseRecord = {
   kind: "response";
   /** UUIDv7, made before the call was sent. */

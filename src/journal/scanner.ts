@@ -24,7 +24,6 @@ export type FoundRecord = { kind: "record"; record: JournalRecord; offset: numbe
 
 type ScanItem = FoundRecord | { kind: "damage"; damage: Damage };
 
-/** Where a search began, and why. */
 type Search = { from: number; why: HeaderProblem | "content" | "cut"; claimedEnd: number | null };
 
 export class FrameScanner {

@@ -53,7 +53,6 @@ export type ListLine = { at: string } & (
   | { event: "accepted" }
 );
 
-/** A segment that was only begun. */
 export const JUST_BEGUN: ListedSegment = {
   bytes: null,
   sha256: null,

@@ -12,7 +12,6 @@ import { dateOf } from "../ground/clock.ts";
 import type { TimeRange } from "./record.ts";
 import { uuidBytes, uuidv7 } from "./uuid.ts";
 
-/** How a segment lies on disk. */
 export type SegmentState = "open" | "closed" | "compressed";
 
 const SUFFIXES = { open: ".journal", closed: ".journal.closed", compressed: ".journal.gz" } as const;

@@ -18,9 +18,6 @@ export type Position = {
   end: number;
 };
 
-/** The file is no longer where it was made, so nobody can find what was just written to it. */
-export class SegmentGone extends Error {}
-
 type SegmentPlace = {
   fs: JournalFs;
   dir: string;
@@ -39,8 +36,12 @@ export type SegmentWriter = {
   /** As `hourOf` counts. */
   hour: number;
   size: () => number;
-  /** Writes the records together and resolves when they are on disk. Rejects with the file system's error, or SegmentGone. */
-  write: (contents: Content[]) => Promise<Position[]>;
+  /**
+   * Writes the records together and resolves when they are on disk. Rejects with the file system's error.
+   *
+   * @returns null: the file is no longer where it was made, so nobody can find what was just written to it
+   */
+  write: (contents: Content[]) => Promise<Position[] | null>;
   finish: () => Promise<void>;
   /** After a failed write: removes what was not acknowledged, as far as that works, and closes. Never rejects. */
   abandon: () => Promise<void>;
@@ -85,7 +86,7 @@ export async function createSegment(place: SegmentPlace): Promise<SegmentWriter>
       const { bytes, positions } = framesOf(contents, { name, id, offset: size });
       await writeAll(file, bytes, size);
       await file.datasync();
-      if (!(await isThere(fs, path, size + bytes.length))) throw new SegmentGone(path);
+      if (!(await isThere(fs, path, size + bytes.length))) return null;
       hash.update(bytes);
       size += bytes.length;
       return positions;
@@ -121,7 +122,7 @@ async function putOnList(
 
 /** The error for a list that another user's rights keep from us. @throws any other error, such as a full disk */
 function barred(error: unknown, dir: string): QuotekeeperError {
-  if (error instanceof QuotekeeperError) return error;
+  if (error instanceof QuotekeeperError && error.code === "JOURNAL_UNREADABLE") return error;
   if (!["EACCES", "EPERM", "EISDIR"].includes(errnoOf(error))) throw error;
   const path = join(dir, SEGMENT_LIST);
   const detail = `${path} cannot be written: ${errnoOf(error)}${ownerNote(path, error)}`;

@@ -8,29 +8,27 @@
  * after a failed sync nobody knows what is on disk, so nothing is ever appended behind it. The next
  * append begins a new segment, and so work resumes by itself when space returns.
  *
- * A directory that was removed or unmounted is made again at the next append. The segments that were in it are listed in the new
- * one, so that they count as missing until somebody brings them back or accepts that they are gone.
+ * A directory that was removed or unmounted is made again at the next append (listedFiles.ts).
  */
 import type { Clock } from "../ground/clock.ts";
 import { QuotekeeperError } from "../ground/errors.ts";
 import { ensureJournalDir } from "./dataDir.ts";
 import { contentOf, type Content } from "./frame.ts";
 import { errnoOf, fileSystem, reasonOf, type JournalFs } from "./fs.ts";
+import { ListedFiles } from "./listedFiles.ts";
 import type { Readers } from "./modes.ts";
 import type { JournalRecord } from "./record.ts";
 import { hourOf } from "./segmentName.ts";
-import { createSegment, SegmentGone, type Position, type SegmentWriter } from "./segmentWriter.ts";
-import { JUST_BEGUN, type ListedSegment, readSegmentList } from "./segmentList.ts";
-import { journalBytes, segmentInfo } from "./segments.ts";
+import { createSegment, type Position, type SegmentWriter } from "./segmentWriter.ts";
+import { journalBytes } from "./segments.ts";
+import { measuring } from "./slowDisk.ts";
 import { createUpkeep, inBackground, type Upkeep } from "./upkeep.ts";
-import { bytes } from "../ground/figures.ts";
+import { bytes as inBytes } from "../ground/figures.ts";
 
 type JournalOptions = {
   dir: string;
   clock: Clock;
-  /** Default: the owner. */
   readers?: Readers;
-  /** Default: the machine's file system. */
   fs?: JournalFs;
   /** A segment is finished when the next record would make it larger, in bytes. Default 64 MiB. */
   maxSegmentBytes?: number;
@@ -40,10 +38,7 @@ type JournalOptions = {
   onProblem: (problem: QuotekeeperError) => void;
   /** Hears once that files of the journal are gone, which were last seen at `since`. Must not throw. Default: nobody hears it. */
   onGone?: (since: Date) => void;
-  /**
-   * Whether old segments are looked after in the background: damage of a crash is set aside, closed segments are
-   * compressed. If not, that is left to `repairJournal` and `compressClosed`. Default true.
-   */
+  /** Whether damage of a crash is set aside, and closed segments are compressed, in the background. Default true. */
   upkeep?: boolean;
 };
 
@@ -61,7 +56,7 @@ export type Journal = {
    * JOURNAL_RECORD_TOO_LARGE or JOURNAL_CLOSED; then the record was not kept.
    */
   append: (record: JournalRecord) => Promise<Position>;
-  /** Compresses every segment that nobody appends to any more; resolves to their names. */
+  /** Resolves to the names of the segments that it has compressed. */
   compressClosed: () => Promise<string[]>;
   health: () => JournalHealth;
   /**
@@ -74,19 +69,6 @@ export type Journal = {
 };
 
 const DEFAULT_SEGMENT_BYTES = 64 * 1024 * 1024;
-
-/** A write that takes longer until it is on the disk costs calls, in ms; with half of it 60 calls a minute are made. */
-const SLOW_WRITE_MS = 2_000;
-const SLOW_SAID_EVERY_MS = 60_000;
-
-/** @returns null for a disk that costs no call */
-export function slowDisk(dir: string, tookMs: number): QuotekeeperError | null {
-  if (tookMs < SLOW_WRITE_MS) return null;
-  return new QuotekeeperError(
-    "DISK_SLOW",
-    `${dir}: a write took ${(tookMs / 1_000).toFixed(1)} s until it was on the disk`,
-  );
-}
 
 /** A group of records is written together; this bounds its memory. */
 const MAX_GROUP_BYTES = 16 * 1024 * 1024;
@@ -102,15 +84,10 @@ const SET_BACK_HOURS = 1;
 export async function openJournal(options: JournalOptions): Promise<Journal> {
   const fs = options.fs ?? fileSystem(options.readers ?? "owner");
   await ensureJournalDir(options.dir, fs);
-  const writer = new JournalWriter({ ...options, fs });
+  const { maxSegmentBytes = DEFAULT_SEGMENT_BYTES } = options;
+  const writer = new JournalWriter({ ...options, fs, maxSegmentBytes });
   await writer.start();
-  return {
-    append: (record) => writer.append(record),
-    compressClosed: () => writer.compressClosed(),
-    health: () => writer.health(),
-    keptTo: (segment) => writer.keptTo(segment),
-    close: () => writer.close(),
-  };
+  return writer;
 }
 
 type WaitingAppend = {
@@ -119,45 +96,38 @@ type WaitingAppend = {
   reject: (error: QuotekeeperError) => void;
 };
 
-class JournalWriter {
-  readonly #options: JournalOptions & { fs: JournalFs };
-  readonly #maxSegmentBytes: number;
+type WriterOptions = JournalOptions & { fs: JournalFs; maxSegmentBytes: number };
+
+class JournalWriter implements Journal {
+  readonly #options: WriterOptions;
   readonly #stop = new AbortController();
   #waiting: WaitingAppend[] = [];
   #segment: SegmentWriter | null = null;
   #totalBytes = 0;
   #failure: QuotekeeperError | null = null;
-  /** What the journal's list holds, as far as this writer has seen it. */
-  #listed = new Map<string, ListedSegment>();
-  /** Files are gone, and nothing was begun since. */
-  #lists = false;
-  /** When the segment's file was last seen in the directory. */
-  #seenAt: Date;
-  #hasToldGone = false;
-  #slowSaidMs = -Infinity;
   /** The steps on the segment run one after the other; each waits for this. */
   #turn: Promise<unknown> = Promise.resolve();
   #flushPlanned = false;
   readonly #upkeep: Upkeep;
+  readonly #measured: ReturnType<typeof measuring>;
+  readonly #files: ListedFiles;
 
-  constructor(options: JournalOptions & { fs: JournalFs }) {
+  constructor(options: WriterOptions) {
     this.#options = options;
-    this.#seenAt = options.clock.now();
     this.#upkeep = createUpkeep({ ...options, signal: this.#stop.signal });
-    this.#maxSegmentBytes = options.maxSegmentBytes ?? DEFAULT_SEGMENT_BYTES;
+    this.#measured = measuring(options);
+    this.#files = new ListedFiles(options);
   }
 
   async start(): Promise<void> {
     await this.#measure();
-    const { dir, fs } = this.#options;
-    const list = await readSegmentList(dir, fs).catch(() => null);
-    this.#listed = new Map(list?.segments);
-    this.#inBackground(() => this.#upkeep.setDamageAside());
-    this.#inBackground(() => this.compressClosed());
+    await this.#files.read();
+    this.#inBackground(this.#upkeep.setDamageAside);
+    this.#inBackground(this.compressClosed);
   }
 
-  append(record: JournalRecord): Promise<Position> {
-    return new Promise((resolve, reject) => {
+  readonly append = (record: JournalRecord): Promise<Position> =>
+    new Promise((resolve, reject) => {
       if (this.#stop.signal.aborted)
         throw new QuotekeeperError("JOURNAL_CLOSED", `a ${record.kind} came after the journal was closed`);
       this.#waiting.push({ content: contentOf(record), resolve, reject });
@@ -165,28 +135,28 @@ class JournalWriter {
       this.#flushPlanned = true;
       void this.#inTurn(() => this.#flush());
     });
-  }
 
-  async compressClosed(): Promise<string[]> {
+  readonly compressClosed = async (): Promise<string[]> => {
     await this.#inTurn(() => this.#finishIfOver(0));
     const names = await this.#upkeep.compressClosed();
     if (names.length > 0) await this.#inTurn(() => this.#measure());
     return names;
-  }
+  };
 
-  health(): JournalHealth {
-    return { segment: this.#segment?.name ?? null, totalBytes: this.#totalBytes, failure: this.#failure };
-  }
+  readonly health = (): JournalHealth => ({
+    segment: this.#segment?.name ?? null,
+    totalBytes: this.#totalBytes,
+    failure: this.#failure,
+  });
 
-  keptTo(segment: string): number {
-    return this.#segment?.name === segment ? this.#segment.size() : Infinity;
-  }
+  readonly keptTo = (segment: string): number =>
+    this.#segment?.name === segment ? this.#segment.size() : Infinity;
 
-  async close(): Promise<void> {
+  readonly close = async (): Promise<void> => {
     this.#stop.abort();
     await this.#inTurn(() => this.#finish());
     await this.#upkeep.settled();
-  }
+  };
 
   #inTurn<T>(step: () => Promise<T>): Promise<T> {
     const result = this.#turn.then(step);
@@ -195,8 +165,8 @@ class JournalWriter {
   }
 
   async #flush(): Promise<void> {
-    while (this.#waiting.length > 0) {
-      await this.#finishIfOver(this.#waiting[0]?.content.frameBytes ?? 0);
+    for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
+      await this.#finishIfOver(next.content.frameBytes);
       const group = await this.#takeGroup();
       if (group.length > 0) await this.#commit(group);
     }
@@ -205,11 +175,11 @@ class JournalWriter {
 
   /** The next records that fit into the segment and under the cap; refuses those that exceed the cap. */
   async #takeGroup(): Promise<WaitingAppend[]> {
-    const { maxTotalBytes = Infinity } = this.#options;
+    const { dir, maxSegmentBytes, maxTotalBytes = Infinity } = this.#options;
     const group: WaitingAppend[] = [];
     let bytes = 0;
     let measured = false;
-    const room = Math.min(MAX_GROUP_BYTES, this.#maxSegmentBytes - (this.#segment?.size() ?? 0));
+    const room = Math.min(MAX_GROUP_BYTES, maxSegmentBytes - (this.#segment?.size() ?? 0));
     for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
       const { frameBytes } = next.content;
       if (group.length > 0 && bytes + frameBytes > room) break;
@@ -220,7 +190,11 @@ class JournalWriter {
       }
       this.#waiting.shift();
       if (this.#totalBytes + bytes + frameBytes > maxTotalBytes) {
-        this.#refuse([next], this.#full(frameBytes, maxTotalBytes));
+        const detail = `${dir} holds ${inBytes(this.#totalBytes)} of at most ${inBytes(maxTotalBytes)}`;
+        this.#refuse(
+          [next],
+          new QuotekeeperError("JOURNAL_FULL", `${detail}; a record of ${inBytes(frameBytes)} was refused`),
+        );
         continue;
       }
       group.push(next);
@@ -230,80 +204,62 @@ class JournalWriter {
   }
 
   async #commit(group: WaitingAppend[], again = true): Promise<void> {
-    const { dir, clock, onProblem } = this.#options;
-    let doing = `${dir}: a new segment cannot be made`;
+    let doing = `${this.#options.dir}: a new segment cannot be made`;
     try {
-      this.#segment ??= await this.#begin();
-      doing = `${this.#segment.path} cannot be written`;
-      const beganMs = clock.monotonicMs();
-      const positions = await this.#segment.write(group.map(({ content }) => content));
-      this.#saySlow(clock.monotonicMs() - beganMs);
+      const segment = (this.#segment ??= await this.#begin());
+      doing = `${segment.path} cannot be written`;
+      const contents = group.map(({ content }) => content);
+      const positions = await this.#measured(() => segment.write(contents));
+      if (positions === null) return await this.#commitAnew(group, segment, again);
       this.#failure = null;
-      this.#seenAt = clock.now();
+      this.#files.written();
       this.#totalBytes += positions.reduce((sum, { offset, end }) => sum + end - offset, 0);
       group.forEach(({ resolve }, index) => resolve(positions[index] as Position));
     } catch (cause) {
-      const segment = this.#segment;
-      if (cause instanceof SegmentGone) await this.#lookFor(segment);
-      await segment?.abandon();
-      this.#segment = null;
-      if (segment?.size() === 0) this.#listed.delete(segment.name);
-      const why = cause instanceof SegmentGone ? "it is no longer in its directory" : reasonOf(cause);
-      const error = new QuotekeeperError("JOURNAL_WRITE_FAILED", `${doing}: ${why}`, { cause });
-      if (!(cause instanceof SegmentGone) || !again) return this.#refuse(group, error);
-      // Files that are gone have been told.
-      if (!this.#lists || !this.#options.onGone) onProblem(error);
-      await this.#commit(group, false);
+      await this.#abandon();
+      const detail = `${doing}: ${reasonOf(cause)}`;
+      this.#refuse(group, new QuotekeeperError("JOURNAL_WRITE_FAILED", detail, { cause }));
     }
+  }
+
+  /** Writes a group into another segment, once: the file of the one that it was written to is gone from its directory. */
+  async #commitAnew(group: WaitingAppend[], segment: SegmentWriter, again: boolean): Promise<void> {
+    await this.#files.lookFor(segment);
+    await this.#abandon();
+    const detail = `${segment.path} cannot be written: it is no longer in its directory`;
+    const error = new QuotekeeperError("JOURNAL_WRITE_FAILED", detail);
+    if (!again) return this.#refuse(group, error);
+    // Files that are gone have been told.
+    if (!this.#files.areGone || !this.#options.onGone) this.#options.onProblem(error);
+    await this.#commit(group, false);
+  }
+
+  async #abandon(): Promise<void> {
+    const segment = this.#segment;
+    await segment?.abandon();
+    this.#segment = null;
+    if (segment !== null) this.#files.abandoned(segment);
   }
 
   /** A new segment, in a directory that is made again where it is gone. */
   async #begin(): Promise<SegmentWriter> {
     const { fs, dir, clock, onProblem } = this.#options;
     const create = (): Promise<SegmentWriter> =>
-      createSegment({ fs, dir, clock, onProblem, lost: this.#lists ? this.#listed : new Map() });
+      createSegment({ fs, dir, clock, onProblem, lost: this.#files.lost });
     const segment = await create().catch(async (error: unknown) => {
       if (errnoOf(error) !== "ENOENT") throw error;
-      this.#saysGone();
+      this.#files.gone();
       await fs.mkdir(dir);
       return create();
     });
-    if (this.#lists) await this.#measure().catch(() => undefined);
-    this.#lists = false;
-    this.#listed = new Map([...this.#listed, ...segment.listed, [segment.name, JUST_BEGUN]]);
+    if (this.#files.areGone) await this.#measure().catch(() => undefined);
+    this.#files.begun(segment);
     return segment;
-  }
-
-  /** Tells whether a segment's file, which lost its name, has another one: somebody closed it then, and else it is gone. */
-  async #lookFor(segment: SegmentWriter | null): Promise<void> {
-    const { dir, fs } = this.#options;
-    const found = segment && (await segmentInfo(dir, segment.name, fs).catch(() => segment));
-    if (found === null) this.#saysGone();
-  }
-
-  #saysGone(): void {
-    this.#lists = true;
-    if (this.#hasToldGone) return;
-    this.#hasToldGone = true;
-    this.#options.onGone?.(this.#seenAt);
-  }
-
-  #saySlow(tookMs: number): void {
-    const slow = slowDisk(this.#options.dir, tookMs);
-    const nowMs = this.#options.clock.monotonicMs();
-    if (slow === null || nowMs - this.#slowSaidMs < SLOW_SAID_EVERY_MS) return;
-    this.#slowSaidMs = nowMs;
-    this.#options.onProblem(slow);
   }
 
   #refuse(group: WaitingAppend[], error: QuotekeeperError): void {
     this.#failure = error;
     for (const { reject } of group) reject(error);
-  }
-
-  #full(frameBytes: number, maxTotalBytes: number): QuotekeeperError {
-    const detail = `${this.#options.dir} holds ${bytes(this.#totalBytes)} of at most ${bytes(maxTotalBytes)}`;
-    return new QuotekeeperError("JOURNAL_FULL", `${detail}; a record of ${bytes(frameBytes)} was refused`);
   }
 
   /** Finishes the segment when its hour is over or `nextBytes` more would make it too large. */
@@ -312,23 +268,23 @@ class JournalWriter {
     const hours = hourOf(this.#options.clock.now().getTime()) - this.#segment.hour;
     const isOver = hours > 0 || hours < -SET_BACK_HOURS;
     const size = this.#segment.size();
-    if (!isOver && (size === 0 || size + nextBytes <= this.#maxSegmentBytes)) return;
+    if (!isOver && (size === 0 || size + nextBytes <= this.#options.maxSegmentBytes)) return;
     await this.#finish();
     // Other processes write here too: their bytes count for the cap from now on.
     await this.#measure().catch(() => undefined);
-    this.#inBackground(() => this.compressClosed());
+    this.#inBackground(this.compressClosed);
   }
 
   async #finish(): Promise<void> {
     const segment = this.#segment;
+    if (segment === null) return;
     this.#segment = null;
     try {
-      await segment?.finish();
+      await segment.finish();
     } catch (cause) {
-      // Its records are on disk. The file keeps the name of an open segment, and is closed when its hour is
-      // long over.
-      const detail = `${segment?.path ?? ""} cannot be closed: ${errnoOf(cause)}`;
-      if (errnoOf(cause) === "ENOENT") await this.#lookFor(segment);
+      // Its records are on disk. The file keeps the name of an open segment, and is closed when its hour is long over.
+      const detail = `${segment.path} cannot be closed: ${errnoOf(cause)}`;
+      if (errnoOf(cause) === "ENOENT") await this.#files.lookFor(segment);
       else this.#options.onProblem(new QuotekeeperError("JOURNAL_COMPRESSION_FAILED", detail, { cause }));
     }
   }
@@ -338,6 +294,7 @@ class JournalWriter {
   }
 
   async #measure(): Promise<void> {
-    this.#totalBytes = await journalBytes(this.#options.dir, this.#options.fs);
+    const { dir, fs } = this.#options;
+    this.#totalBytes = await journalBytes(dir, fs);
   }
 }

@@ -15,14 +15,11 @@ export type NoteWriter = {
   waiting: () => number;
 };
 
-/** Whose notes they are, and who is told of them. */
 type NoteOptions = {
   clock: Pick<Clock, "now">;
   /** Which market a note is of that does not say it: that of its account. */
   source: (account: string | undefined) => LedgerSource;
-  /** Called with the segment of each note that is on disk. */
   onKept: (segment: string) => void;
-  /** Called with how many can never be written. */
   onLost: (count: number) => void;
 };
 

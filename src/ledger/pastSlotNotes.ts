@@ -22,7 +22,6 @@ import type { LedgerNote, LedgerSource, Share } from "../journal/ledger.ts";
  */
 const HANDED_ON_MS = 600_000;
 
-/** The market, the jobs and the accounts that are polled. */
 type PolledMarket<Job> = { source: LedgerSource; jobs: readonly Job[]; accounts: readonly string[] };
 
 /** A gap in what is known of accounts. */

@@ -7,7 +7,6 @@ import { join } from "node:path";
 import { z } from "zod";
 import { keepJson, readJson } from "../ground/plainFiles.ts";
 
-/** A start that has not been accounted for. */
 export type RunMarker = {
   /** The first start since the ledger was whole: this one's, or that of a run which was killed too early. */
   since: Date;

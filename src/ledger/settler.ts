@@ -174,7 +174,6 @@ export class Settler {
     if (!isOpen) this.#late = null;
   }
 
-  /** Waits until the database has all of the journal. */
   async #loaded(): Promise<void> {
     await this.#settling.notes.flush();
     await this.#settling.loader.drain();

@@ -8,7 +8,7 @@ import { type Clock, dateOf } from "../ground/clock.ts";
 import { QuotekeeperError } from "../ground/errors.ts";
 import { type JournalFs, nodeFs, reasonOf, writeAll } from "../journal/fs.ts";
 import { uuidv7 } from "../journal/uuid.ts";
-import { slowDisk } from "../journal/writer.ts";
+import { slowDisk } from "../journal/slowDisk.ts";
 import { bytes, counted } from "../ground/figures.ts";
 import { CLOCK_FILE } from "../schedule/clockFile.ts";
 import { journalGone, readGone } from "./goneJournal.ts";

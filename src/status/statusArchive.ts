@@ -162,8 +162,10 @@ async function look(looked: Looked, scheduled: ScheduledJobs, found: DatabaseFac
       const text = databaseError(unwritable, archive.address).message;
       return { ...found, database: { subject: "database", state: "attention", text } };
     } catch (error) {
-      if (error instanceof QuotekeeperError || !isDatabaseError(error)) throw error;
-      return nothing("attention", databaseError(await explain(archive.pool, error), archive.address).message);
+      if (!isDatabaseError(error)) throw error;
+      const problem = databaseError(await explain(archive.pool, error), archive.address);
+      if (problem === error) throw error;
+      return nothing("attention", problem.message);
     } finally {
       await door.close(failed);
     }

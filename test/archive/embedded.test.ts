@@ -97,9 +97,7 @@ test("the server of a data directory is found under every name of it, and never 
 
 describe("what a kill in the first initdb left", () => {
   function killed(dir: string, pid: number): void {
-    const draft = join(dir, `postgres.new-${pid}`);
-    mkdirSync(join(draft, "base"), { recursive: true });
-    writeFileSync(`${draft}.pw`, "secret");
+    mkdirSync(join(dir, `postgres.new-${pid}`, "base"), { recursive: true });
   }
 
   test("a start removes the draft of a killed first initdb, and no other file", async () => {
@@ -158,12 +156,12 @@ describe("a disk without room", () => {
   });
 
   /** A cluster whose server cannot start, whatever the disk has. */
-  function broken(): string {
+  function broken(form = FORM): string {
     const dir = openDir();
     const cluster = join(dir, "postgres");
     mkdirSync(cluster);
     writeFileSync(join(cluster, "PG_VERSION"), "18\n");
-    const settings = { port: 1, ownerPassword: "secret", viewerPassword: "secret", form: FORM };
+    const settings = { port: 1, ownerPassword: "secret", viewerPassword: "secret", form };
     writeFileSync(join(cluster, "quotekeeper.json"), JSON.stringify(settings));
     return dir;
   }
@@ -177,6 +175,10 @@ describe("a disk without room", () => {
       code,
       detail: expect.stringContaining(detail),
     });
+  });
+
+  test("a cluster of before there were forms is not opened", async () => {
+    await expect(open(broken(0), {})).rejects.toMatchObject({ code: "DATABASE_TOO_OLD" });
   });
 
   test("a server that runs and takes no connection on a full disk is said to run", async () => {

@@ -78,7 +78,7 @@ test("several things in the way are counted, and the rows of a foreign table sta
 
   expect(error).toMatchObject({
     code: "DATABASE_OCCUPIED",
-    message: expect.stringMatching(
+    detail: expect.stringMatching(
       /^a table called fills, .* and 1 more that are not quotekeeper's are in the way$/,
     ),
   });
@@ -102,7 +102,7 @@ test("a person's table in the way of a later migration of an archive is named, a
 
   await expect(migrating).rejects.toMatchObject({
     code: "DATABASE_OCCUPIED",
-    message: "a table called things that is not quotekeeper's is in the way",
+    detail: "a table called things that is not quotekeeper's is in the way",
   });
   expect(await rowsOfQuery(pool, "select * from things")).toEqual([{ x: 7 }]);
   expect(await currentVersion(pool)).toBe(history.migrations.at(-1)?.version);

@@ -116,13 +116,26 @@ function opened(dir: string, drawn: number) {
   return open(dir, { clock });
 }
 
-test("a segment from another journal is named as foreign", async () => {
-  const [dir, other] = [await copied(), freshDir()];
-  const journal = await opened(other, 500);
-  const { segment } = await journal.append(answer(1));
+/** Appends an answer by a writer of its own. @returns its segment */
+async function appended(dir: string, drawn: number, n: number): Promise<string> {
+  const journal = await opened(dir, drawn);
+  const { segment } = await journal.append(answer(n));
   await journal.close();
+  return segment;
+}
+
+/** Puts a segment of another journal beside those of a journal. @returns its name */
+async function addForeign(dir: string): Promise<string> {
+  const other = freshDir();
+  const segment = await appended(other, 500, 1);
   const file = segmentFile(segment, "closed");
   await copyFile(join(other, file), join(dir, file));
+  return segment;
+}
+
+test("a segment from another journal is named as foreign", async () => {
+  const dir = await copied();
+  const segment = await addForeign(dir);
 
   expect(await agreed(dir)).toEqual([`foreign ${segment}`]);
 });
@@ -189,9 +202,7 @@ test("a kill at any instant makes nothing missing or foreign, and what was kept 
     died = dying.died();
 
     expect({ steps, found: await agreed(dir) }).toEqual({ steps, found: [] });
-    const next = await opened(dir, 900);
-    await next.append(answer(99));
-    await next.close();
+    await appended(dir, 900, 99);
     await compressClosed({ dir, fs: nodeFs, clock: handClock(LATER), onProblem: quiet });
     expect({ steps, found: await agreed(dir) }).toEqual({ steps, found: [] });
     expect(asText(await recordsOf(dir))).toEqual(expect.arrayContaining(kept));
@@ -202,9 +213,7 @@ test("a kill at any instant makes nothing missing or foreign, and what was kept 
 test("a kill that cuts a line of the list short costs that line alone", async () => {
   const dir = await copied();
   await appendFile(join(dir, SEGMENT_LIST), '\n{"at":"2026-11-21T04:00:00.000Z","event":"begun","segm');
-  const journal = await opened(dir, 700);
-  const { segment } = await journal.append(answer(50));
-  await journal.close();
+  const segment = await appended(dir, 700, 50);
   const complete = await agreed(dir);
   await rm(await fileOf(dir, segment));
 
@@ -231,9 +240,7 @@ test("a disk that is full at the list refuses the append, and leaves neither a f
 test("the journal of an older version has no list and no findings; the next segment begins the list, and from then on no loss goes unnoticed", async () => {
   const dir = await olderJournal();
   const before = await verifyJournal(dir, { clock: handClock(LATER) });
-  const journal = await opened(dir, 300);
-  await journal.append(answer(40));
-  await journal.close();
+  await appended(dir, 300, 40);
   const after = await agreed(dir);
   await rm(await fileOf(dir, names[0] ?? ""));
   await rm(await fileOf(dir, names[4] ?? ""));
@@ -245,9 +252,7 @@ test("the journal of an older version has no list and no findings; the next segm
 
 test("an older version's journal is not taken for listed when a kill cut its first list short", async () => {
   const dir = await olderJournal();
-  const killed = await opened(dir, 300);
-  await killed.append(answer(40));
-  await killed.close();
+  await appended(dir, 300, 40);
   const list = join(dir, SEGMENT_LIST);
   const lines = (await readFile(list, "utf8")).split("\n");
   await writeFile(list, lines.slice(0, 3).join("\n"));
@@ -255,9 +260,7 @@ test("an older version's journal is not taken for listed when a kill cut its fir
   for (const { name, path } of await listSegments(dir)) if (!names.includes(name)) await rm(path);
 
   const cut = await agreed(dir);
-  const journal = await opened(dir, 300);
-  await journal.append(answer(40));
-  await journal.close();
+  await appended(dir, 300, 40);
 
   expect(cut).toEqual([]);
   expect(await agreed(dir)).toEqual([]);
@@ -288,9 +291,7 @@ test("a lost list is named until somebody accepts the loss, also after a new lis
   const dir = await copied();
   await rm(join(dir, SEGMENT_LIST));
   const gone = await agreed(dir);
-  const journal = await opened(dir, 300);
-  await journal.append(answer(40));
-  await journal.close();
+  await appended(dir, 300, 40);
   const anew = await agreed(dir);
   await accept(dir, [SEGMENT_LIST]);
 
@@ -334,12 +335,8 @@ test("a person can accept segments as moved to another disk, by name or by day, 
 });
 
 test("what is foreign or was altered is not accepted: the error says to move the file away or to copy it back", async () => {
-  const [dir, other] = [await copied(), freshDir()];
-  const journal = await opened(other, 500);
-  const { segment } = await journal.append(answer(1));
-  await journal.close();
-  const file = segmentFile(segment, "closed");
-  await copyFile(join(other, file), join(dir, file));
+  const dir = await copied();
+  const segment = await addForeign(dir);
   await truncate(await fileOf(dir, names[3] ?? ""), positions[11]?.offset);
   const before = (await findingsIn(dir)).verify;
 
@@ -355,12 +352,8 @@ test("what is foreign or was altered is not accepted: the error says to move the
 });
 
 test("a list that is removed and accepted as lost is begun with the segments that are there, foreign and altered ones too", async () => {
-  const [dir, other] = [await copied(), freshDir()];
-  const journal = await opened(other, 500);
-  const { segment } = await journal.append(answer(1));
-  await journal.close();
-  const file = segmentFile(segment, "closed");
-  await copyFile(join(other, file), join(dir, file));
+  const dir = await copied();
+  await addForeign(dir);
   await truncate(await fileOf(dir, names[3] ?? ""), positions[11]?.offset);
 
   await rm(join(dir, SEGMENT_LIST));

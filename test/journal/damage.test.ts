@@ -51,6 +51,21 @@ beforeAll(async () => {
   await journal.close();
 });
 
+/** Of the next day. */
+const clock = handClock("2026-11-21T06:00:00.000Z");
+
+async function copied(): Promise<string> {
+  const dir = freshDir();
+  await cp(whole, dir, { recursive: true });
+  return dir;
+}
+
+async function compress(dir: string): Promise<void> {
+  const journal = await open(dir, { clock });
+  await journal.compressClosed();
+  await journal.close();
+}
+
 function at(segment: number, place: number): Position {
   const position = positions[segment * PER_SEGMENT + place];
   if (position === undefined) throw new Error("no such record");
@@ -119,13 +134,11 @@ const cases = Object.entries(KINDS).flatMap(([kind, how]) =>
 test.each(cases)(
   "the undamaged records survive $kind at the $name record of segment $segment, the damaged bytes are set aside, and the next append works",
   async ({ how, segment, place }) => {
-    const dir = freshDir();
-    await cp(whole, dir, { recursive: true });
+    const dir = await copied();
     const frame = at(segment, place);
     const path = join(dir, segmentFile(frame.segment, "closed"));
     const damaged = how.damage(await readFile(path), frame);
     await writeFile(path, damaged);
-    const clock = handClock("2026-11-21T06:00:00.000Z");
 
     const journal = await open(dir, { clock });
     const { setAside } = await repairJournal(dir, { clock });
@@ -144,7 +157,6 @@ test.each(cases)(
 );
 
 test("a copy that a power cut leaves with its note is whole, at whatever step it came", async () => {
-  const clock = handClock("2026-11-21T06:00:00.000Z");
   const { segment, offset, end } = at(0, 1);
   const file = segmentFile(segment, "closed");
   const damaged = flip(await readFile(join(whole, file)), end - 100);
@@ -152,8 +164,7 @@ test("a copy that a power cut leaves with its note is whole, at whatever step it
   let copies = 0;
   let steps = 0;
   for (let died = true; died; steps += 1) {
-    const dir = freshDir();
-    await cp(whole, dir, { recursive: true });
+    const dir = await copied();
     await writeFile(join(dir, file), damaged);
     const power = powerCutFs();
     const dying = dyingAfter(steps, power.fs);
@@ -173,9 +184,7 @@ test("a copy that a power cut leaves with its note is whole, at whatever step it
 });
 
 test("a damage whose copy is gone, though its note is there, is set aside once more", async () => {
-  const dir = freshDir();
-  await cp(whole, dir, { recursive: true });
-  const clock = handClock("2026-11-21T06:00:00.000Z");
+  const dir = await copied();
   const { segment, end } = at(0, 1);
   const path = join(dir, segmentFile(segment, "closed"));
   await writeFile(path, flip(await readFile(path), end - 100));
@@ -188,11 +197,8 @@ test("a damage whose copy is gone, though its note is there, is set aside once m
 });
 
 test("a damage in a compressed segment is set aside, and costs no other record", async () => {
-  const dir = freshDir();
-  await cp(whole, dir, { recursive: true });
-  const clock = handClock("2026-11-21T06:00:00.000Z");
-  const journal = await open(dir, { clock });
-  await journal.compressClosed();
+  const dir = await copied();
+  await compress(dir);
   const name = at(1, 0).segment;
   const path = join(dir, segmentFile(name, "compressed"));
   const bytes = await readFile(path);
@@ -206,16 +212,11 @@ test("a damage in a compressed segment is set aside, and costs no other record",
 
   expect(setAside).toMatchObject([{ offset: at(1, PER_SEGMENT - 1).offset, reason: "damaged_compression" }]);
   expect((await verifyJournal(dir, { clock })).damages).toEqual({ setAside: 1, fresh: 0 });
-  await journal.close();
 });
 
 test("a compressed segment whose end was cut off keeps its undamaged records, and the missing end is set aside", async () => {
-  const dir = freshDir();
-  await cp(whole, dir, { recursive: true });
-  const clock = handClock("2026-11-21T06:00:00.000Z");
-  const journal = await open(dir, { clock });
-  await journal.compressClosed();
-  await journal.close();
+  const dir = await copied();
+  await compress(dir);
   const path = join(dir, segmentFile(at(2, 0).segment, "compressed"));
   const bytes = await readFile(path);
 
@@ -226,16 +227,12 @@ test("a compressed segment whose end was cut off keeps its undamaged records, an
 });
 
 test("damage is compressed with its segment, set aside, and keeps every offset where it was", async () => {
-  const dir = freshDir();
-  await cp(whole, dir, { recursive: true });
-  const clock = handClock("2026-11-21T06:00:00.000Z");
+  const dir = await copied();
   const path = join(dir, segmentFile(at(0, 2).segment, "closed"));
   await writeFile(path, (await readFile(path)).fill(0, at(0, 2).offset, at(0, 3).offset));
   const before = await verifyJournal(dir, { clock });
 
-  const journal = await open(dir, { clock });
-  await journal.compressClosed();
-  await journal.close();
+  await compress(dir);
 
   expect(await readdir(join(dir, DAMAGED_DIR))).toHaveLength(2);
   const after = await verifyJournal(dir, { clock });
@@ -243,11 +240,15 @@ test("damage is compressed with its segment, set aside, and keeps every offset w
   expect(after.damages).toEqual({ setAside: 1, fresh: 0 });
 });
 
-test("a changed byte costs the record it lies in and no other, wherever it lies and however the bytes are cut", async () => {
+async function firstSegment(): Promise<{ id: Buffer; bytes: Buffer; frames: Position[] }> {
   const { segment } = at(0, 0);
-  const id = segmentId(segment) ?? Buffer.alloc(0);
   const bytes = await readFile(join(whole, segmentFile(segment, "closed")));
   const frames = upTo(PER_SEGMENT).map((place) => at(0, place));
+  return { id: segmentId(segment) ?? Buffer.alloc(0), bytes, frames };
+}
+
+test("a changed byte costs the record it lies in and no other, wherever it lies and however the bytes are cut", async () => {
+  const { id, bytes, frames } = await firstSegment();
 
   fc.assert(
     fc.property(
@@ -274,10 +275,7 @@ test("a changed byte costs the record it lies in and no other, wherever it lies 
 });
 
 test("bytes changed, lost or inserted anywhere cost the records they touch and no other", async () => {
-  const { segment } = at(0, 0);
-  const id = segmentId(segment) ?? Buffer.alloc(0);
-  const bytes = await readFile(join(whole, segmentFile(segment, "closed")));
-  const frames = upTo(PER_SEGMENT).map((place) => at(0, place));
+  const { id, bytes, frames } = await firstSegment();
 
   fc.assert(
     fc.property(
@@ -305,11 +303,8 @@ test("bytes changed, lost or inserted anywhere cost the records they touch and n
 });
 
 test("a changed byte of a compressed segment costs at most the record it lies in, and is never read as something else", async () => {
-  const dir = freshDir();
-  await cp(whole, dir, { recursive: true });
-  const journal = await open(dir, { clock: handClock("2026-11-21T06:00:00.000Z") });
-  await journal.compressClosed();
-  await journal.close();
+  const dir = await copied();
+  await compress(dir);
   const { segment } = at(0, 0);
   const bytes = await readFile(join(dir, segmentFile(segment, "compressed")));
   const written = answersAsText(upTo(PER_SEGMENT), bodyBytes);
@@ -361,7 +356,7 @@ test("a record of another version of this program is passed over and reported, a
   await journal.append(answer(1));
   await journal.close();
 
-  const { segments } = await verifyJournal(dir, { clock: handClock("2026-11-21T06:00:00.000Z") });
+  const { segments } = await verifyJournal(dir, { clock });
 
   expect(segments).toMatchObject([
     { records: 2, damages: [{ damage: { offset, length: end - offset, reason: "unknown_record" } }] },

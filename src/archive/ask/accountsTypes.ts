@@ -1,7 +1,6 @@
 /** Who calls what at the moment, as the archive's tables say it. Times are ISO 8601 in UTC; spans are ms. */
 import type { CollectorRow, OwnedAccount } from "../ledger/fleetTypes.ts";
 
-/** An account that came from a collector to another. */
 export type TakeOver = {
   at: string;
   account: string;
@@ -27,7 +26,6 @@ export type AccountView = Omit<OwnedAccount, "account"> & {
   serviceUsed: number | null;
   serviceLimit: number | null;
   serviceRemaining: number | null;
-  /** What the jobs had due there in the last hour. */
   shares: JobShare[];
 };
 

@@ -85,7 +85,6 @@ async function readShares(pool: Queryable, now: Date): Promise<Map<string, JobSh
   return shares;
 }
 
-/** From a collector to another, newest first. */
 async function readTakeOvers(pool: Queryable, from: Date): Promise<TakeOver[]> {
   const { rows } = await pool.query<TakeOver>(
     `select taken_at as at, name as account, how, left(previous, 100) as previous, left(collector, 100) as collector, fence::float8 as fence

@@ -146,7 +146,6 @@ async function endsOf(
   return new Map(rows.map(({ place, bid, ask }) => [place, { bid, ask }]));
 }
 
-/** Each date of the simulated market is a session. */
 function simulatedSessions(from: string, to: string): SessionView[] {
   return alwaysOpen.sessions(from, to).map(({ date, kind, open, close }) => ({
     date,
@@ -164,7 +163,6 @@ async function sessionsBetween(pool: pg.Pool, from: string, to: string): Promise
   return rows.map((day) => ({ ...day, openAt: isoOf(day.openAt), closeAt: isoOf(day.closeAt) }));
 }
 
-/** What the service said last of each ex-date. */
 async function dividendsOf(
   pool: pg.Pool,
   { instrumentId, sourceId }: Series,

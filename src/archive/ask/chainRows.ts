@@ -7,7 +7,6 @@ import { engineOf } from "../tiers/citus/door.ts";
 import { isoOrNull, nameOf, withIsoTimes } from "./quotes.ts";
 import { stillSince } from "./standsStill.ts";
 
-/** Which chain, and when. */
 type ChainQuery = {
   /** Of the underlying; with a root, as the names of its contracts have it: `SPX/SPXW`. */
   symbol: string;
@@ -21,7 +20,6 @@ type ChainQuery = {
 /** Exchange dates of the time slider. */
 const MOST_SPANS = 60;
 
-/** Every expiration that has quotes, by underlying. */
 export async function readChainKeys(pool: pg.Pool): Promise<ChainKey[]> {
   const { newestBars } = await engineOf(pool);
   const { rows } = await pool.query<ChainKey>(
@@ -56,7 +54,6 @@ export async function readChain(pool: pg.Pool, query: ChainQuery): Promise<Chain
   };
 }
 
-/** What the volatilities rest on. */
 export async function readOptionRates(pool: pg.Pool): Promise<OptionRates> {
   const { rows } = await pool.query<OptionRates>(
     'select option_rate() as rate, option_dividend_yield() as "dividendYield"',

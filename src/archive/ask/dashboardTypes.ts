@@ -7,7 +7,6 @@ import type { Interval } from "./widths.ts";
 
 export type { Interval } from "./widths.ts";
 
-/** Where rows come from. */
 export type SourceKind = "account" | "simulated" | "import";
 
 /** A quote as people read it, also where it is printed. */
@@ -51,11 +50,9 @@ export type QuoteRow = QuoteLine & {
 export type SaidOfQuote = {
   /** When bid and ask were made, as the service says it. */
   quotedAt: string | null;
-  /** When the last trade was made, as the service says it. */
   tradedAt: string | null;
   /** Since when the quote stands still while the session runs (`standsStill.ts`). */
   stillSince: string | null;
-  /** Of an option: contracts that are open. */
   openInterest: string | null;
   /** Of an option: the service's own volatility from the middle of bid and ask, per year, a fraction. */
   impliedVolatility: string | null;
@@ -72,7 +69,6 @@ export type Glance = {
 
 export type FoundInstrument = { instrument: string; description: string | null };
 
-/** The best matches of a search, and how many instruments match in all. */
 export type FoundInstruments = { instruments: FoundInstrument[]; total: number };
 
 /** One bar. `bid` and `ask` are the last ones of the bar that were above 0. Of a week `date` is the first one with quotes. */
@@ -94,10 +90,8 @@ export type Bar = {
 
 export type SessionView = { date: string; kind: "regular" | "early"; openAt: string; closeAt: string };
 
-/** A dividend as the service last told it. */
 export type DividendView = { exDate: string; amount: string | null; yield: string | null };
 
-/** Bars of one series, with what is drawn beside them. */
 export type BarsView = {
   instrument: string;
   source: SourceKind;
@@ -117,11 +111,9 @@ export type BarsView = {
 export type MissedBars = {
   /** Ascending. */
   misses: MissRow[];
-  /** Whether older ones were left out. */
   more: boolean;
 };
 
-/** One expiration of an underlying's options, as stored from one source. */
 export type ChainKey = {
   symbol: string;
   expiration: string;
@@ -157,9 +149,7 @@ export type Contract = {
   gamma: number | null;
   vega: number | null;
   theta: number | null;
-  /** The service's own delta. */
   serviceDelta: string | null;
-  /** The service's own volatilities, per year. */
   serviceIvBid: string | null;
   serviceIvMid: string | null;
   serviceIvAsk: string | null;
@@ -180,7 +170,6 @@ export type Contract = {
 /** What nobody quotes and the volatilities rest on: per year, continuous. */
 export type OptionRates = { rate: number; dividendYield: number };
 
-/** A chain at an instant, and the spans in which it was observed. */
 export type ChainView = OptionRates & {
   underlyingLast: string | null;
   underlyingObservedAt: string | null;
@@ -207,7 +196,6 @@ export type TermPoint = {
 /** An instrument's day: null where nothing was due, how often it was due where all is stored, else that and how often it was missed. */
 export type PackedCell = null | number | [expected: number, missed: number];
 
-/** An instrument of one market, with a cell for each date of the view. */
 export type CoverageRow = { instrument: string; source: SourceKind; cells: PackedCell[] };
 
 /** What was due to one account, in one market. expected = stored + missed. */
@@ -225,13 +213,11 @@ export type CoverageView = {
   dates: { date: string; session: boolean }[];
   /** The worst first: packed, because thousands of instruments are tens of thousands of cells. */
   rows: CoverageRow[];
-  /** Ids of the sources that the rows name. */
   sourceIds: Partial<Record<SourceKind, number>>;
   /** What of it was due to each account, where several had shares. */
   accounts: AccountCoverage[];
 };
 
-/** Why slots of one instrument are missing on one date. */
 export type MissRow = {
   job: string;
   reason: string;

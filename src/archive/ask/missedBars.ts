@@ -6,7 +6,6 @@ import { COUNTED_MISSES, missRow } from "./coverageView.ts";
 import type { MissedBars, MissRow } from "./dashboardTypes.ts";
 import { type Interval, WIDTH_MS } from "./widths.ts";
 
-/** Which: of an instrument and the market it was polled from, in exchange dates, both included. */
 type MissedQuery = { instrument: number; source: number; interval: Interval; from: string; to: string };
 
 /** Most rows of one answer: two for each bar that can be drawn. */

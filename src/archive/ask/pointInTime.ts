@@ -10,10 +10,8 @@ import { DIVIDEND_FIELDS, EXTENDED_FIELDS, PRICE_FIELDS } from "../../quotes/fie
 import { engineOf } from "../tiers/citus/door.ts";
 import { inArrays, instantText } from "../schema/tableRows.ts";
 
-/** Kinds of sources, see `RecordSource`. */
 export type SourceKind = "account" | "simulated" | "import";
 
-/** An instrument, and which quotes of it count. */
 export type Question = {
   key: InstrumentKey;
   /** The newest real-time quote at or before this instant; null: none. */
@@ -40,7 +38,6 @@ export type PointInTimeRow = Columns<"q"> &
      * `delayedAt`, or else `realTimeAt`, would be then. Null: as far as they like.
      */
     next_at: Instant | null;
-    /** See `readState`. */
     state: string | null;
     security_type: string;
     symbol: string;
@@ -103,7 +100,6 @@ export async function readPointInTime(
  */
 const STATE = "case when pg_is_in_recovery() then null else pg_current_snapshot()::text end as state";
 
-/** The state of the database now. @throws the database's errors as they are */
 export async function readState(pool: pg.Pool): Promise<string | null> {
   if (!(await engineOf(pool)).hasOneSnapshot) return null;
   const { rows } = await pool.query<{ state: string | null }>({ name: "state", text: `select ${STATE}` });
@@ -246,7 +242,6 @@ found as materialized (
 ),
 ${near}, ${ANSWERED.replace(STATE, "null as state")}`;
 
-/** From when to when the archive has quotes of some kinds; null when it has none. */
 export type Extent = { from: Instant; to: Instant };
 
 /** The extent of rows of some kinds of sources. Reads a row for each instrument and day: for the start of a program. */

@@ -1,19 +1,7 @@
 /** What the command line and the dashboard ask of the archive. Reads only. */
-import { and, count, desc, eq, gt, gte, inArray, lte, max, ne, sql } from "drizzle-orm";
 import type pg from "pg";
 import type { Queryable } from "../connect/transaction.ts";
 import type { ClockStep, LedgerSource } from "../../journal/ledger.ts";
-import {
-  accounts,
-  clockSteps,
-  deadLetters,
-  instruments,
-  responses,
-  slots,
-  sources,
-} from "../schema/schema.ts";
-import { journalPositions } from "../schema/internalSchema.ts";
-import { tablesOn } from "../schema/tableRows.ts";
 
 /**
  * Which market is polled. A service at an account's address may call itself a simulated market, and then its answers and
@@ -27,23 +15,14 @@ export async function readPolledMarket(
   configured: LedgerSource,
 ): Promise<{ answers: LedgerSource; slots: LedgerSource }> {
   if (configured === "simulated") return { answers: configured, slots: configured };
-  const db = tablesOn(pool);
-  const answers = await db
-    .select({ kind: sources.kind })
-    .from(responses)
-    .innerJoin(sources, eq(sources.id, responses.sourceId))
-    .where(ne(sources.kind, "import"))
-    .orderBy(desc(responses.observedAt))
-    .limit(1);
-  const settled = await db
-    .select({ kind: sources.kind })
-    .from(slots)
-    .innerJoin(sources, eq(sources.id, slots.sourceId))
-    .orderBy(desc(slots.slotAt))
-    .limit(1);
-  const marketOf = ([newest]: { kind: string }[]): LedgerSource =>
-    newest?.kind === "simulated" ? "simulated" : configured;
-  return { answers: marketOf(answers), slots: marketOf(settled) };
+  const { rows } = await pool.query<{ answers: string | null; slots: string | null }>(
+    `select (select s.kind from responses r join sources s on s.id = r.source_id where s.kind <> 'import'
+             order by r.observed_at desc limit 1) as answers,
+            (select s.kind from slots t join sources s on s.id = t.source_id order by t.slot_at desc limit 1) as slots`,
+  );
+  const marketOf = (kind: string | null | undefined): LedgerSource =>
+    kind === "simulated" ? "simulated" : configured;
+  return { answers: marketOf(rows[0]?.answers), slots: marketOf(rows[0]?.slots) };
 }
 
 /** Answers of the last hour, of an account, a market, a form of call and an outcome: when the newest of them arrived, UTC. */
@@ -61,28 +40,18 @@ export async function readAccountAnswers(
   configured: LedgerSource,
   now: Date,
 ): Promise<AccountAnswers[]> {
-  const { observedAt, outcome, request } = responses;
-  const form = sql<string | null>`${request} ->> 'form'`;
-  const rows = await tablesOn(pool)
-    .select({ account: accounts.name, market: sources.kind, form, outcome, lastAt: max(observedAt) })
-    .from(responses)
-    .innerJoin(sources, eq(sources.id, responses.sourceId))
-    .innerJoin(accounts, eq(accounts.id, responses.accountId))
-    .where(
-      and(
-        gte(observedAt, new Date(now.getTime() - 3_600_000).toISOString()),
-        inArray(sources.kind, ["simulated", configured]),
-      ),
-    )
-    .groupBy(accounts.name, sources.kind, form, outcome);
-  return rows.map(({ lastAt, ...row }) => ({ ...row, lastAt: isoOf(lastAt ?? "") }));
+  const { rows } = await pool.query<AccountAnswers>(
+    `select a.name as account, s.kind as market, r.request ->> 'form' as form, r.outcome, max(r.observed_at) as "lastAt"
+     from responses r join sources s on s.id = r.source_id join accounts a on a.id = r.account_id
+     where r.observed_at >= $1 and s.kind = any ($2) group by 1, 2, 3, 4`,
+    [new Date(now.getTime() - 3_600_000).toISOString(), ["simulated", configured]],
+  );
+  return rows.map((row) => ({ ...row, lastAt: isoOf(row.lastAt) }));
 }
 
 /** How the collection has been going. Answers are those of one market: what was imported is no answer to a call. */
 export type Health = {
-  /** Arrival of the newest answer, UTC; null when there is none. */
   lastAnswerAt: string | null;
-  /** The newest answer with quotes; null when there is none. */
   lastQuotes: { account: string; at: string } | null;
   /** Answers of the last hour by outcome. */
   lastHour: Record<string, number>;
@@ -103,53 +72,46 @@ export type Health = {
  * @param now the hour and the day are counted back from it
  */
 export async function readHealth(pool: pg.Pool, market: LedgerSource, now: Date): Promise<Health> {
-  const db = tablesOn(pool);
-  const hourAgo = new Date(now.getTime() - 3_600_000).toISOString();
-  const dayAgo = new Date(now.getTime() - 86_400_000).toISOString();
-  const ofMarket = inArray(
-    responses.sourceId,
-    db.select({ id: sources.id }).from(sources).where(eq(sources.kind, market)),
-  );
-  const [[newest], [quotes], outcomes, [known], kinds, [dead], positions] = await Promise.all([
-    db
-      .select({ at: responses.observedAt })
-      .from(responses)
-      .where(ofMarket)
-      .orderBy(desc(responses.observedAt))
-      .limit(1),
-    db
-      .select({ account: accounts.name, at: responses.observedAt })
-      .from(responses)
-      .innerJoin(accounts, eq(accounts.id, responses.accountId))
-      .where(and(ofMarket, eq(responses.outcome, "quotes")))
-      .orderBy(desc(responses.observedAt))
-      .limit(1),
-    db
-      .select({ outcome: responses.outcome, count: count(), last: max(responses.observedAt) })
-      .from(responses)
-      .where(and(gte(responses.observedAt, hourAgo), ofMarket))
-      .groupBy(responses.outcome),
-    db.select({ count: count() }).from(instruments),
-    db
-      .selectDistinct({ kind: sources.kind })
-      .from(sources)
-      .where(sql`exists (select from ${responses} where ${responses.sourceId} = ${sources.id})`),
-    db
-      .select({ count: count(), last: max(deadLetters.observedAt) })
-      .from(deadLetters)
-      .where(gte(deadLetters.observedAt, dayAgo)),
-    db.select().from(journalPositions),
+  const ago = (ms: number): string => new Date(now.getTime() - ms).toISOString();
+  const ofMarket = "source_id in (select id from sources where kind = $1)";
+  const [newest, outcomes, about, positions] = await Promise.all([
+    pool.query<{ at: string | null; quotesAt: string | null; account: string | null }>(
+      `select (select observed_at from responses where ${ofMarket} order by observed_at desc limit 1) as at,
+              q.observed_at as "quotesAt", q.name as account
+       from (select) one left join lateral (
+         select r.observed_at, a.name from responses r join accounts a on a.id = r.account_id
+         where r.${ofMarket} and r.outcome = 'quotes' order by r.observed_at desc limit 1
+       ) q on true`,
+      [market],
+    ),
+    pool.query<{ outcome: string; count: number; last: string }>(
+      `select outcome, count(*)::float8 as count, max(observed_at) as last from responses
+       where observed_at >= $2 and ${ofMarket} group by outcome`,
+      [market, ago(3_600_000)],
+    ),
+    pool.query<{ instruments: number; sources: string[]; letters: number; letterAt: string | null }>(
+      `select (select count(*)::float8 from instruments) as instruments,
+              array(select distinct kind from sources s where exists (select from responses where source_id = s.id)) as sources,
+              count(*)::float8 as letters, max(observed_at) as "letterAt"
+       from dead_letters where observed_at >= $1`,
+      [ago(86_400_000)],
+    ),
+    pool.query<{ segment: string; to: number }>(
+      "select segment, loaded_to::float8 as to from journal_positions",
+    ),
   ]);
+  const [{ at = null, quotesAt = null, account = null } = {}] = newest.rows;
+  const [{ instruments = 0, sources = [], letters = 0, letterAt = null } = {}] = about.rows;
   return {
-    lastAnswerAt: newest ? isoOf(newest.at) : null,
-    lastQuotes: quotes ? { ...quotes, at: isoOf(quotes.at) } : null,
-    lastHour: Object.fromEntries(outcomes.map(({ outcome, count }) => [outcome, Number(count)])),
-    lastOfOutcome: Object.fromEntries(outcomes.map(({ outcome, last }) => [outcome, isoOf(last ?? "")])),
-    instruments: Number(known?.count ?? 0),
-    sources: kinds.map(({ kind }) => kind),
-    deadLettersToday: Number(dead?.count ?? 0),
-    lastDeadLetterAt: dead?.last ? isoOf(dead.last) : null,
-    loaded: new Map(positions.map(({ segment, loadedTo }) => [segment, loadedTo])),
+    lastAnswerAt: at === null ? null : isoOf(at),
+    lastQuotes: account === null || quotesAt === null ? null : { account, at: isoOf(quotesAt) },
+    lastHour: Object.fromEntries(outcomes.rows.map(({ outcome, count }) => [outcome, count])),
+    lastOfOutcome: Object.fromEntries(outcomes.rows.map(({ outcome, last }) => [outcome, isoOf(last)])),
+    instruments,
+    sources,
+    deadLettersToday: letters,
+    lastDeadLetterAt: letterAt === null ? null : isoOf(letterAt),
+    loaded: new Map(positions.rows.map(({ segment, to }) => [segment, to])),
   };
 }
 
@@ -158,13 +120,12 @@ export async function readAnswerPlace(
   pool: Queryable,
   outcome: string,
 ): Promise<{ segment: string; offset: number } | null> {
-  const [found] = await tablesOn(pool)
-    .select({ segment: responses.journalSegment, offset: responses.journalOffset })
-    .from(responses)
-    .where(eq(responses.outcome, outcome))
-    .orderBy(desc(responses.observedAt))
-    .limit(1);
-  return found ? { segment: found.segment, offset: Number(found.offset) } : null;
+  const { rows } = await pool.query<{ segment: string; offset: number }>(
+    `select journal_segment as segment, journal_offset::float8 as offset from responses
+     where outcome = $1 order by observed_at desc limit 1`,
+    [outcome],
+  );
+  return rows[0] ?? null;
 }
 
 /** The steps of the machine's clock that were noticed in (since, until], by what the clock said then; the newest first. */
@@ -173,11 +134,11 @@ export async function readClockSteps(
   since: Date,
   until: Date,
 ): Promise<(ClockStep & { movedAt: Date })[]> {
-  const rows = await tablesOn(pool)
-    .select()
-    .from(clockSteps)
-    .where(and(gt(clockSteps.movedAt, since.toISOString()), lte(clockSteps.movedAt, until.toISOString())))
-    .orderBy(desc(clockSteps.movedAt));
+  const { rows } = await pool.query<ClockStep & { movedAt: string }>(
+    `select kind, step_ms::float8 as "stepMs", moved_at as "movedAt" from clock_steps
+     where moved_at > $1 and moved_at <= $2 order by moved_at desc`,
+    [since.toISOString(), until.toISOString()],
+  );
   return rows.map((row) => ({ ...row, movedAt: new Date(isoOf(row.movedAt)) }));
 }
 

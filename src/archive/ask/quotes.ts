@@ -1,5 +1,4 @@
 /** The newest quote of each series, all of them or what has changed. */
-import { and, asc, eq, inArray, sql } from "drizzle-orm";
 import type pg from "pg";
 import { inTransaction, type Queryable } from "../connect/transaction.ts";
 import { isoOf } from "./queries.ts";
@@ -12,8 +11,7 @@ import {
 } from "../../market/instrument.ts";
 import { type KnownOfChains, NOTHING_KNOWN } from "../../market/optionChain.ts";
 import { jsonText } from "../../ground/outsideText.ts";
-import { extendedQuotes, instruments, quotes, sources } from "../schema/schema.ts";
-import { tablesOn } from "../schema/tableRows.ts";
+import type { instruments } from "../schema/schema.ts";
 import type { Glance, QuoteLine, QuoteRow, SaidOfQuote, SourceKind } from "./dashboardTypes.ts";
 import { stillSince } from "./standsStill.ts";
 
@@ -42,7 +40,6 @@ type QuotesQuery = {
 /** Rows that are taken from the database in one turn of the event loop, a few milliseconds. */
 const TOGETHER = 500;
 
-/** Them, securities before options. */
 export async function readQuotes(
   pool: pg.Pool,
   { names, since = null }: QuotesQuery = {},
@@ -101,7 +98,6 @@ async function readChanged(pool: pg.Pool, since: string): Promise<number[]> {
   return rows.map(({ id }) => id);
 }
 
-/** Ids of instruments by their names; there may be several of one name, and none. */
 async function readIds(pool: pg.Pool, names: readonly string[]): Promise<number[]> {
   const parts = names.map((name) => {
     const contract = readContractName(name.toUpperCase(), isKeptSymbol);
@@ -130,48 +126,20 @@ function toQuote({ instrumentId, root, ...row }: Row): QuoteRow {
   };
 }
 
-/** The quotes of the answers that arrived at the given instants. */
 export async function readQuotesOf(pool: pg.Pool, observedAt: readonly string[]): Promise<QuoteLine[]> {
-  const rows = await tablesOn(pool)
-    .select({
-      symbol: instruments.symbol,
-      root: instruments.root,
-      expiration: instruments.expiration,
-      optionType: instruments.optionType,
-      strike: instruments.strike,
-      description: instruments.description,
-      source: sources.kind,
-      delayed: quotes.delayed,
-      observedAt: quotes.observedAt,
-      bid: quotes.bid,
-      ask: quotes.ask,
-      last: quotes.last,
-      change: quotes.change,
-      pctChange: quotes.pctChange,
-      bidSize: extendedQuotes.bidSize,
-      askSize: extendedQuotes.askSize,
-      volume: extendedQuotes.volume,
-      delta: extendedQuotes.delta,
-    })
-    .from(quotes)
-    .innerJoin(instruments, eq(instruments.id, quotes.instrumentId))
-    .innerJoin(sources, eq(sources.id, quotes.sourceId))
-    .leftJoin(
-      extendedQuotes,
-      and(
-        eq(extendedQuotes.instrumentId, quotes.instrumentId),
-        eq(extendedQuotes.observedAt, quotes.observedAt),
-        eq(extendedQuotes.sourceId, quotes.sourceId),
-      ),
-    )
-    .where(inArray(quotes.observedAt, [...observedAt]))
-    .orderBy(
-      asc(instruments.symbol),
-      sql`${instruments.expiration} nulls first`,
-      asc(instruments.strike),
-      asc(instruments.optionType),
-      sql`${instruments.root} nulls first`,
-    );
+  const { rows } = await pool.query<NamedInstrument & Omit<QuoteLine, "instrument">>(
+    `select i.symbol, i.root, i.expiration, i.option_type as "optionType", i.strike, i.description, s.kind as source, q.delayed,
+       q.observed_at as "observedAt", q.bid, q.ask, q.last, q.change, q.pct_change as "pctChange", e.bid_size as "bidSize",
+       e.ask_size as "askSize", e.volume, e.delta
+     from quotes q
+     join instruments i on i.id = q.instrument_id
+     join sources s on s.id = q.source_id
+     left join extended_quotes e
+       on e.instrument_id = q.instrument_id and e.observed_at = q.observed_at and e.source_id = q.source_id
+     where q.observed_at = any ($1::timestamptz[])
+     order by i.symbol, i.expiration nulls first, i.strike, i.option_type, i.root nulls first`,
+    [observedAt],
+  );
   return rows.map(({ symbol, root, expiration, optionType, strike, ...row }) => ({
     ...row,
     instrument: nameOf({ symbol, root, expiration, optionType, strike }),
@@ -212,7 +180,6 @@ export async function readKnownOfChains(
   return { prices, expirations: rows.map(({ symbol, dates }) => [symbol, dates]) };
 }
 
-/** The sources that the archive has quotes of. */
 export async function readSourcesStored(pool: pg.Pool): Promise<{ kind: SourceKind; name: string }[]> {
   const { rows } = await pool.query<{ kind: SourceKind; name: string }>(
     `select s.kind, s.name from sources s
@@ -226,7 +193,6 @@ type NamedInstrument = Pick<
   "symbol" | "root" | "expiration" | "optionType" | "strike"
 >;
 
-/** `AAPL` or `AAPL:2026-12-18:CALL:150`. */
 export function nameOf({ symbol, root, expiration, optionType, strike }: NamedInstrument): string {
   if (expiration === null || optionType === null || strike === null) return symbol;
   return instrumentName(
@@ -234,7 +200,6 @@ export function nameOf({ symbol, root, expiration, optionType, strike }: NamedIn
   );
 }
 
-/** A row with the service's times in ISO 8601. */
 export function withIsoTimes<R extends Pick<SaidOfQuote, "quotedAt" | "tradedAt" | "stillSince">>(row: R): R {
   const { quotedAt, tradedAt, stillSince: since } = row;
   return {

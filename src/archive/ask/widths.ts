@@ -20,7 +20,6 @@ export type Interval = keyof typeof WIDTH_MS;
 
 export const INTERVALS = Object.keys(WIDTH_MS) as [Interval, ...Interval[]];
 
-/** Whether bars are of whole dates: they have no time of day. */
 export function isOfDates(interval: Interval): boolean {
   return WIDTH_MS[interval] >= WIDTH_MS["1d"];
 }

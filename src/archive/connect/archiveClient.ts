@@ -22,7 +22,6 @@ type Login = { connection: NodeJS.EventEmitter & { password: () => void; stream:
  * Given to the pool, the limit of time would also hold for who waits until one of its few connections is free.
  */
 export class ArchiveClient extends pg.Client {
-  /** The server has not proved yet that it knows the password. */
   #unproven: boolean;
 
   constructor(config: pg.ClientConfig & { require_auth?: string; abandoned?: AbortSignal }) {

@@ -13,7 +13,6 @@ import { settleTls, type Tls, tlsError, tlsOf } from "./tls.ts";
 pg.defaults.password = (login?: object) =>
   new Promise<string>((resolve) => pgPass(login ?? {}, (password) => resolve(password ?? "")));
 
-/** How connections are named in pg_stat_activity. */
 export const APPLICATION_NAME = "quotekeeper";
 
 /** Longest statement of a reader: a slow page must not slow a poll. */
@@ -62,8 +61,7 @@ const TEXT_OIDS = new Set([20, 1082, 1114, 1184, 1700]);
  * A pool whose sessions speak UTC, and whose times, dates, `numeric` and `bigint` come back as text.
  *
  * Its connections fail with QuotekeeperError DATABASE_POOLED behind a pooler in transaction mode, with DATABASE_TLS_FAILED where
- * the server has not the TLS that the address asks for, and with DatabaseProblem DATABASE_STRANGERS where calls might reach
- * somebody else's functions.
+ * the server has not the TLS that the address asks for, and with DATABASE_STRANGERS where calls might reach somebody else's functions.
  *
  * @param connectionString of the database; never printed
  * @param options.plannedOnce for few statements asked again and again: each is planned once per session
@@ -156,42 +154,31 @@ type OnClient = (
   done: (release?: unknown) => void,
 ) => void;
 
+/** What a pool of `createPool` has besides its options: the address for messages among it. */
+type PoolTraits = {
+  settings: Readonly<Record<string, string>>;
+  tls: Tls | null;
+  shown: string;
+  named: ((error: unknown) => unknown) | undefined;
+};
+
 /** Agrees with the server about TLS before its first connection, and names errors of TLS. */
 class ArchivePool extends pg.Pool {
-  readonly #settings: Readonly<Record<string, string>>;
-  readonly #tls: Tls | null;
-  readonly #shown: string;
-  readonly #named: ((error: unknown) => unknown) | undefined;
+  readonly #traits: PoolTraits;
   readonly #abandoned: AbortController;
   #settled: Promise<void> | null = null;
 
-  constructor(
-    options: pg.PoolConfig,
-    {
-      settings,
-      tls,
-      shown,
-      named,
-    }: {
-      settings: Readonly<Record<string, string>>;
-      tls: Tls | null;
-      shown: string;
-      named: ((error: unknown) => unknown) | undefined;
-    },
-  ) {
+  constructor(options: pg.PoolConfig, traits: PoolTraits) {
     const abandoned = new AbortController();
     super({ ...options, abandoned: abandoned.signal } as pg.PoolConfig);
+    this.#traits = traits;
     this.#abandoned = abandoned;
-    this.#settings = settings;
-    this.#tls = tls;
-    this.#shown = shown;
-    this.#named = named;
   }
 
   override connect(): Promise<pg.PoolClient>;
   override connect(callback: OnClient): void;
   override connect(callback?: OnClient): Promise<pg.PoolClient> | void {
-    const [tls, named] = [this.#tls, this.#named];
+    const { tls, named } = this.#traits;
     if (tls === null && named === undefined) return callback ? super.connect(callback) : super.connect();
     const client = (tls === null ? super.connect() : this.#connectSafely(tls)).catch((error: unknown) => {
       throw named?.(error) ?? error;
@@ -214,7 +201,7 @@ class ArchivePool extends pg.Pool {
   async beside(): Promise<pg.Client> {
     const client = await this.another();
     try {
-      await applySettings(client, this.#settings);
+      await applySettings(client, this.#traits.settings);
       return client;
     } catch (error) {
       await client.end().catch(() => undefined);
@@ -236,7 +223,7 @@ class ArchivePool extends pg.Pool {
       throw error;
     }
     return super.connect().catch((error: unknown) => {
-      throw tlsError(error, tls, this.#shown);
+      throw tlsError(error, tls, this.#traits.shown);
     });
   }
 
@@ -244,7 +231,7 @@ class ArchivePool extends pg.Pool {
     const { host, port = 5432 } = this.options;
     this.options.ssl = await settleTls(
       tls,
-      { host: host || "localhost", port, shown: this.#shown },
+      { host: host || "localhost", port, shown: this.#traits.shown },
       { timeoutMs: CONNECT_TIMEOUT_MS, signal: this.#abandoned.signal },
     );
   }

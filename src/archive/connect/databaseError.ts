@@ -2,20 +2,17 @@
 import { type ErrorCode, QuotekeeperError } from "../../ground/errors.ts";
 
 /** Codes of a database that answers and cannot take the archive until a person changes something. */
-type ProblemCode =
-  "DATABASE_OCCUPIED" | "DATABASE_READ_ONLY" | "DATABASE_RIGHTS_MISSING" | "DATABASE_STRANGERS";
+const PROBLEMS = [
+  "DATABASE_OCCUPIED",
+  "DATABASE_READ_ONLY",
+  "DATABASE_RIGHTS_MISSING",
+  "DATABASE_STRANGERS",
+] as const;
 
-/** A database that answers and cannot take the archive, in words that PostgreSQL's own message does not have. */
-export class DatabaseProblem extends Error {
-  override readonly name = "DatabaseProblem";
-  readonly code: ProblemCode;
+type ProblemCode = (typeof PROBLEMS)[number];
 
-  /** @param message what is in the way, by its name, and what to do about it; no secret */
-  constructor(code: ProblemCode, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.code = code;
-  }
-}
+/** Codes of errors that are made on a connection, which does not know its address. */
+const WITHOUT_ADDRESS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([...PROBLEMS, "DATABASE_UNREACHABLE"]);
 
 /** 25006 read_only_sql_transaction. PostgreSQL Appendix A. */
 export const READ_ONLY = "25006";
@@ -27,8 +24,8 @@ const RIGHTS_MISSING = new Set(["42501", "3F000"]);
 export const CANNOT_CONNECT_NOW = "57P03";
 
 /**
- * Errors of a connection that broke, without SQLSTATE. Of one that never was, the system call tells (CONNECTING). The embedded
- * server's end is our own name for such an error.
+ * Errors of a connection that broke, without SQLSTATE. Of one that never was, the system call tells (CONNECTING). The last two are
+ * our own names for such an error.
  */
 const CONNECTION_CODES = new Set([
   "ECONNREFUSED",
@@ -39,6 +36,7 @@ const CONNECTION_CODES = new Set([
   "ENETUNREACH",
   "EAI_AGAIN",
   "EMBEDDED_ENDED",
+  "DATABASE_UNREACHABLE",
 ]);
 
 /** Calls of the system that make a connection: whatever fails in them, a name that does not resolve too, is of the network. */
@@ -72,25 +70,32 @@ export function isOutOfResources(error: unknown): error is Error {
   return error instanceof Error && sqlstateOf(error).startsWith("53");
 }
 
-/** What SQLSTATE says of a database that answers and cannot take the archive; null for any other error. */
+/** The code of a database that answers and cannot take the archive; null for any other error. */
 export function problemCodeOf(error: unknown): ProblemCode | null {
-  if (error instanceof DatabaseProblem) return error.code;
-  if (sqlstateOf(error) === READ_ONLY) return "DATABASE_READ_ONLY";
-  return RIGHTS_MISSING.has(sqlstateOf(error)) ? "DATABASE_RIGHTS_MISSING" : null;
+  const code = sqlstateOf(error);
+  if (code === READ_ONLY) return "DATABASE_READ_ONLY";
+  return RIGHTS_MISSING.has(code)
+    ? "DATABASE_RIGHTS_MISSING"
+    : (PROBLEMS.find((one) => one === code) ?? null);
 }
 
 /** An error of the database under its code of ours, naming the address but no password. */
 export function databaseError(error: unknown, address: string): QuotekeeperError {
-  if (error instanceof QuotekeeperError) return error;
+  if (error instanceof QuotekeeperError) return withAddress(error, address);
   const { code, message, syscall } = error as { code?: string; message?: string; syscall?: string };
   const words = NO_PASSWORD.test(message ?? "")
     ? "the server wants a password, and there is none in DATABASE_URL, PGPASSWORD and ~/.pgpass"
     : syscall === "getaddrinfo" && `the resolver of this machine does not find the host's name (${code})`;
   const text = words || message || (error as AggregateError).errors?.[0]?.message;
   // Node's own messages name their code.
-  const named = error instanceof DatabaseProblem || text?.includes(code ?? "");
-  const detail = [named ? undefined : code, text].filter(Boolean).join(" ");
+  const detail = [text?.includes(code ?? "") ? undefined : code, text].filter(Boolean).join(" ");
   return new QuotekeeperError(databaseErrorCode(error), `${address}: ${detail}`, { cause: error });
+}
+
+function withAddress(error: QuotekeeperError, address: string): QuotekeeperError {
+  const { code, detail, cause } = error;
+  if (!WITHOUT_ADDRESS.has(code) || detail.startsWith(`${address}: `)) return error;
+  return new QuotekeeperError(code, `${address}: ${detail}`, { cause });
 }
 
 /** Refusals that DATABASE_URL is to blame for: 28 login, 3D no such database. */
@@ -127,7 +132,7 @@ function databaseErrorCode(error: unknown): ErrorCode {
   return REFUSALS.test(code) || !/^[0-9A-Z]{5}$/.test(code) ? "DATABASE_REFUSED" : "DATABASE_FAILED";
 }
 
-/** What keeps a start from collecting: a wrong address or login, which a server locks out, or another version's schema. */
+/** What keeps a start from collecting: a wrong address or login, which a server locks out, another version's schema, or a defect. */
 const STOPS_A_START: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "CONFIG_INVALID",
   "DATABASE_REFUSED",
@@ -136,6 +141,7 @@ const STOPS_A_START: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "DATABASE_NEWER",
   "DATABASE_TOO_OLD",
   "MIGRATION_CHANGED",
+  "UNEXPECTED",
 ]);
 
 /** Whether collecting goes on into the journal meanwhile: docs/decisions/database-down-at-start.md. */
@@ -143,7 +149,6 @@ export function collectingGoesOn({ code }: QuotekeeperError): boolean {
   return !STOPS_A_START.has(code);
 }
 
-/** The SQLSTATE of an error; empty when it has none. */
 export function sqlstateOf(error: unknown): string {
   return (error as { code?: string }).code ?? "";
 }

@@ -3,13 +3,14 @@
  * only, which right is missing. Reads only.
  */
 import type pg from "pg";
-import { DatabaseProblem, problemCodeOf } from "./databaseError.ts";
+import { problemCodeOf } from "./databaseError.ts";
 import type { Queryable } from "./transaction.ts";
+import { QuotekeeperError } from "../../ground/errors.ts";
 import { someNames } from "../../ground/figures.ts";
 
-/** The error with its reason, as a DatabaseProblem, where one is found; else the error as it came. Never rejects. */
+/** The error with its reason, where one is found; else the error as it came. Never rejects. */
 export async function explain(pool: pg.Pool, error: unknown): Promise<unknown> {
-  if (error instanceof DatabaseProblem) return error;
+  if (error instanceof QuotekeeperError) return error;
   const code = problemCodeOf(error);
   if (code === null) return error;
   let client: pg.PoolClient | undefined;
@@ -17,7 +18,7 @@ export async function explain(pool: pg.Pool, error: unknown): Promise<unknown> {
     client = await pool.connect();
     const reason =
       code === "DATABASE_READ_ONLY" ? await whyReadOnly(client) : await whichRight(client, error);
-    return reason === null ? error : new DatabaseProblem(code, reason, { cause: error });
+    return reason === null ? error : new QuotekeeperError(code, reason, { cause: error });
   } catch {
     // What cannot be asked any more, for instance for want of the right to connect, keeps its own words.
     return error;
@@ -28,9 +29,9 @@ export async function explain(pool: pg.Pool, error: unknown): Promise<unknown> {
 }
 
 /** What a loader with connections like these would meet; null when it could write. Rejects as the database does. */
-export async function findReadOnly(pool: pg.Pool): Promise<DatabaseProblem | null> {
+export async function findReadOnly(pool: pg.Pool): Promise<QuotekeeperError | null> {
   const reason = await whyReadOnly(pool);
-  return reason === null ? null : new DatabaseProblem("DATABASE_READ_ONLY", reason);
+  return reason === null ? null : new QuotekeeperError("DATABASE_READ_ONLY", reason);
 }
 
 const SETTING = "default_transaction_read_only";

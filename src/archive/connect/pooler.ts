@@ -18,7 +18,7 @@ const OTHERS = 2;
  *
  * @param settings names and values, as of SET
  * @param open makes another connection to the same address
- * @throws QuotekeeperError DATABASE_POOLED behind a pooler in transaction or statement mode; DatabaseProblem DATABASE_STRANGERS
+ * @throws QuotekeeperError DATABASE_POOLED behind a pooler in transaction or statement mode; DATABASE_STRANGERS
  */
 export async function settleSession(
   client: pg.ClientBase,

@@ -10,8 +10,8 @@
  * rights would they have to be last, and there are none.
  */
 import type pg from "pg";
-import { DatabaseProblem } from "./databaseError.ts";
 import type { Queryable } from "./transaction.ts";
+import { QuotekeeperError } from "../../ground/errors.ts";
 import { someNames } from "../../ground/figures.ts";
 
 /** Here every name and operator is qualified: these statements come before a session has its path, and before anything was looked at. */
@@ -86,7 +86,7 @@ where $3::int is null or pg_catalog.pg_backend_pid() ${IS} $3::int`;
  * @param settings names and values, as of SET
  * @param onlyProcess the server process that has to be the session's; null: any
  * @returns whether it was that process; otherwise nothing was set
- * @throws DatabaseProblem DATABASE_STRANGERS where a call of ours might reach somebody else's function
+ * @throws QuotekeeperError DATABASE_STRANGERS where a call of ours might reach somebody else's function
  */
 export async function applySettings(
   client: Queryable,
@@ -100,7 +100,7 @@ export async function applySettings(
   ]);
   const [{ made, strangers } = { made: 0, strangers: [] }] = rows;
   if (strangers.length > 0)
-    throw new DatabaseProblem(
+    throw new QuotekeeperError(
       "DATABASE_STRANGERS",
       `${someNames(strangers, MOST_NAMED)} would run with the rights of quotekeeper, in place of what quotekeeper calls by that name`,
     );

@@ -19,15 +19,10 @@ const THIS_MACHINE = /^(localhost|127\.[\d.]+|::1)$/;
  * loader time and keep nothing from anybody.
  *
  * @param host what the address names, as the driver reads it; a directory is that of a Unix socket, which has no TLS
- * @param readText reads a file of certificates
  * @returns null for none
  * @throws QuotekeeperError CONFIG_INVALID when a file it names cannot be read
  */
-export function tlsOf(
-  url: string,
-  host: string,
-  readText: (path: string) => string = (path) => readTextFileSync(path).text,
-): Tls | null {
+export function tlsOf(url: string, host: string): Tls | null {
   const mode = sslModeOf(url) ?? (THIS_MACHINE.test(host) ? "disable" : "prefer");
   if (mode === "disable" || host.startsWith("/")) return null;
   const file = (name: string): string | undefined => {
@@ -35,7 +30,7 @@ export function tlsOf(
     // libpq's word for the authorities that the machine trusts.
     if (path === null || path === "system") return undefined;
     try {
-      return readText(path);
+      return readTextFileSync(path).text;
     } catch (cause) {
       const reason = (cause as NodeJS.ErrnoException).code ?? "unknown error";
       const problem = `DATABASE_URL names ${path} as ${name}, which cannot be read (${reason})`;
@@ -67,7 +62,7 @@ type Patience = { timeoutMs: number; signal: AbortSignal };
 /**
  * Whether the server offers TLS: one byte on a connection of its own.
  *
- * @throws the socket's errors as they are
+ * @throws QuotekeeperError DATABASE_UNREACHABLE when it does not say; the socket's errors as they are
  */
 function offersTls(
   { host, port }: { host: string; port: number },
@@ -80,9 +75,9 @@ function offersTls(
     const abandon = (): void => void socket.destroy(signal.reason as Error);
     signal.addEventListener("abort", abandon);
     if (signal.aborted) abandon();
-    const timedOut = Object.assign(new Error("the server does not answer"), { code: "ETIMEDOUT" });
-    const closed = Object.assign(new Error("the connection ended at once"), { code: "ECONNRESET" });
-    socket.setTimeout(timeoutMs, () => socket.destroy(timedOut));
+    const silent = new QuotekeeperError("DATABASE_UNREACHABLE", "the server does not answer");
+    const closed = new QuotekeeperError("DATABASE_UNREACHABLE", "the connection ended at once");
+    socket.setTimeout(timeoutMs, () => socket.destroy(silent));
     socket.once("data", ([answer]) => {
       socket.destroy();
       resolve(answer === "S".charCodeAt(0));

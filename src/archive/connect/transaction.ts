@@ -1,7 +1,6 @@
 /** Work that is done as a whole or not at all. */
 import type pg from "pg";
 
-/** What a single statement needs: a connection, or a pool of them. */
 export type Queryable = Pick<pg.ClientBase | pg.Pool, "query">;
 
 /**

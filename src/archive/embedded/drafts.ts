@@ -28,9 +28,8 @@ export async function sweepDrafts(place: string): Promise<void> {
 async function sweep(place: string, isOver: (pid: number) => boolean): Promise<void> {
   const prefix = `${basename(place)}.new-`;
   for (const name of await readdir(dirname(place)).catch(() => [])) {
-    // A release before kept a password beside its draft.
-    const pid = name.startsWith(prefix) ? /^(\d+)(\.\w+)?$/.exec(name.slice(prefix.length))?.[1] : undefined;
-    if (pid === undefined || !isOver(Number(pid))) continue;
+    const pid = name.startsWith(prefix) ? name.slice(prefix.length) : "";
+    if (!/^\d+$/.test(pid) || !isOver(Number(pid))) continue;
     // What cannot be removed (Windows keeps what is open) is left to the next start.
     await rm(join(dirname(place), name), { recursive: true, force: true }).catch(() => undefined);
   }

@@ -12,17 +12,10 @@ import { ArchiveClient } from "../connect/archiveClient.ts";
 import { CANNOT_CONNECT_NOW, databaseError, isOutOfResources } from "../connect/databaseError.ts";
 import { READER } from "../connect/fixedNames.ts";
 import { settleReaderSettings } from "../schema/readerRole.ts";
-import {
-  type ClusterSettings,
-  FORM,
-  type Machine,
-  MACHINE,
-  SETTINGS_FILE,
-  settleCluster,
-} from "./cluster.ts";
+import { type ClusterSettings, FORM, type Machine, MACHINE, SETTINGS_FILE } from "./cluster.ts";
 import { type Cluster, freePort, startServer, stopServer } from "./programs.ts";
 import { refuseCopy, readPidFile } from "./pidFile.ts";
-import { newPasswords, prepareCluster } from "./prepareCluster.ts";
+import { prepareCluster } from "./prepareCluster.ts";
 import { cachesOf } from "./reachable.ts";
 import { OWNER, VIEWER } from "./roles.ts";
 import { socketDir } from "./socketDir.ts";
@@ -35,9 +28,8 @@ export type EmbeddedServer = {
   viewerUrl: string;
   /** Connection string for people's tools: read only, no secret in it. */
   readerUrl: string;
-  /** Starts the server again if it went away; for use between attempts to connect. */
+  /** Starts the server again if it went away. */
   revive: () => Promise<void>;
-  /** Releases the server, and stops it if no other program of ours uses it. */
   close: () => Promise<void>;
 };
 
@@ -63,7 +55,8 @@ const START_FAILURES = 20;
  * @param options.preparing what `prepareCluster` gave, where it was called before
  * @param options.patienceMs how long a server that does not start is waited for; what keeps it is the answer of the next
  *   `revive`. Default: as long as it takes, and it is an error
- * @throws QuotekeeperError EMBEDDED_UNAVAILABLE, EMBEDDED_FAILED, EMBEDDED_COPIED, EMBEDDED_AS_ROOT, DISK_FULL, DATA_DIR_UNWRITABLE
+ * @throws QuotekeeperError EMBEDDED_UNAVAILABLE, EMBEDDED_FAILED, EMBEDDED_COPIED, EMBEDDED_AS_ROOT, DISK_FULL, DATA_DIR_UNWRITABLE,
+ *   DATABASE_TOO_OLD
  */
 export async function openEmbedded(
   dataDir: string,
@@ -72,7 +65,7 @@ export async function openEmbedded(
 ): Promise<EmbeddedServer> {
   const cluster = await (preparing ?? prepareCluster(dataDir, clock, machine));
   const host = await socketDir(cluster.dir, cachesOf(process.geteuid?.(), resolve(dataDir)));
-  const settings = await settledSettings(cluster, clock, machine);
+  const settings = await readSettings(cluster.dir);
   const server = new SharedServer({ cluster, clock, machine, host }, settings);
   if (patienceMs === undefined) await server.revive();
   else await atMost(patienceMs, server.revive(), clock).catch((error: unknown) => requireMendable(error));
@@ -140,15 +133,19 @@ class SharedServer implements EmbeddedServer {
   }
 
   get ownerUrl(): string {
-    return addressesOf(this.#settings, this.#parts.host).ownerUrl;
+    return this.#addresses.ownerUrl;
   }
 
   get viewerUrl(): string {
-    return addressesOf(this.#settings, this.#parts.host).viewerUrl;
+    return this.#addresses.viewerUrl;
   }
 
   get readerUrl(): string {
-    return addressesOf(this.#settings, this.#parts.host).readerUrl;
+    return this.#addresses.readerUrl;
+  }
+
+  get #addresses(): ReturnType<typeof addressesOf> {
+    return addressesOf(this.#settings, this.#parts.host);
   }
 
   readonly revive = (): Promise<void> =>
@@ -173,7 +170,6 @@ class SharedServer implements EmbeddedServer {
         continue;
       }
       if (found === "not yet") {
-        // That takes as long as it takes.
         attempt = -1;
         await clock.sleep(WAIT_MS);
         continue;
@@ -205,36 +201,18 @@ class SharedServer implements EmbeddedServer {
   }
 }
 
-/** The settings of a cluster. A cluster of a release before gets the form of this one first, once its server has ended. */
-async function settledSettings(cluster: Cluster, clock: Clock, machine: Machine): Promise<ClusterSettings> {
-  const { dir } = cluster;
-  for (let attempt = 0; ; attempt++) {
-    // In this order: a server that is there before the settings are found to be old is itself one of the old form.
-    const running = (await runningPort(dir)) !== null;
-    const settings = await readSettings(dir);
-    if ((settings.form ?? 0) >= FORM) return settings;
-    try {
-      // Other passwords too: the release before said its own to whoever had the port.
-      await settleCluster(cluster, { ...settings, ...newPasswords(clock) }, machine);
-    } catch (error) {
-      if (attempt >= START_FAILURES) throw error;
-      if (running) await stopServer(cluster);
-      await clock.sleep(WAIT_MS);
-    }
-  }
-}
-
+/** @throws QuotekeeperError EMBEDDED_FAILED, DATABASE_TOO_OLD */
 async function readSettings(dir: string): Promise<ClusterSettings> {
   const file = join(dir, SETTINGS_FILE);
+  let settings: ClusterSettings;
   try {
-    return JSON.parse(await readFile(file, "utf8")) as ClusterSettings;
+    settings = JSON.parse(await readFile(file, "utf8")) as ClusterSettings;
   } catch (cause) {
-    throw new QuotekeeperError(
-      "EMBEDDED_FAILED",
-      `${file}, which holds the port and passwords, cannot be read`,
-      { cause },
-    );
+    const detail = `${file}, which holds the port and passwords, cannot be read`;
+    throw new QuotekeeperError("EMBEDDED_FAILED", detail, { cause });
   }
+  if ((settings.form ?? 0) >= FORM) return settings;
+  throw new QuotekeeperError("DATABASE_TOO_OLD", `${dir} is of an earlier form, whose owner was a superuser`);
 }
 
 /** Whether the server of a cluster runs. Starts and asks nothing. */
@@ -266,7 +244,11 @@ async function connectOwner(
     await client.connect();
     // It needs no name but PostgreSQL's own.
     await client.query("set search_path = pg_catalog");
-    if (!(await worksIn(dir, client, clock))) throw new Error("another server's port");
+    if (!(await worksIn(dir, client, clock))) {
+      // Another server has the port.
+      await client.end();
+      return null;
+    }
     if (abandoned) return client;
     await client.query("select pg_advisory_lock_shared($1)", [IN_USE_LOCK]);
     await settleReaderSettings(client);
@@ -288,10 +270,8 @@ async function worksIn(dir: string, admin: pg.Client, clock: Clock): Promise<boo
   // Of the last four years, and even: that is how precise the times of some file systems are.
   const marked = Math.floor(clock.now().getTime() / 2_000) * 2 - 2 * randomBelow2to26(clock);
   await utimes(file, marked, marked);
-  const { rows } = await admin.query<{ seconds: number }>(
-    "select extract(epoch from modification)::float8 as seconds from pg_stat_file($1)",
-    [SETTINGS_FILE],
-  );
+  const asked = "select extract(epoch from modification)::float8 as seconds from pg_stat_file($1)";
+  const { rows } = await admin.query<{ seconds: number }>(asked, [SETTINGS_FILE]);
   // Another program may ask at the same time, and has marked the file anew: then its mark is seen here too.
   const marks = [marked, Math.floor((await stat(file)).mtimeMs / 1000)];
   return marks.includes(Math.floor(rows[0]?.seconds ?? NaN));

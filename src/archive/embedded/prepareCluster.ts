@@ -59,7 +59,7 @@ export async function prepareCluster(
   return cluster;
 }
 
-export function newPasswords({ random }: Clock): Passwords {
+function newPasswords({ random }: Clock): Passwords {
   const [ownerPassword, viewerPassword] = [random(24), random(24)].map((bytes) =>
     Buffer.from(bytes).toString("base64url"),
   ) as [string, string];

@@ -133,10 +133,10 @@ function lastLines(text: string): string {
 export async function runAlone(
   cluster: Cluster,
   database: string,
-  { sql, stopAtErrors }: { sql: string; stopAtErrors: boolean },
+  sql: string,
 ): Promise<{ code: number; output: string }> {
   const settings = [
-    `exit_on_error=${stopAtErrors ? "on" : "off"}`,
+    "exit_on_error=on",
     "search_path=pg_catalog",
     // The statement has passwords in it.
     "log_min_error_statement=panic",

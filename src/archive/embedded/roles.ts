@@ -42,59 +42,13 @@ begin
 end
 $$;`;
 
-/**
- * Gives a cluster its roles and their rights, whatever of them is there. In one of the release before, the role that initdb
- * had made owned the archive; such a role stays a superuser for good, so it gets another name, and a new one all it owns.
- */
+/** Gives a new cluster its roles and their rights. */
 export function rolesSql(passwords: { ownerPassword: string; viewerPassword: string }): string {
   return `
-do $$
-declare
-  thing record;
-  wanted text;
-begin
-  if (select rolname from pg_roles where oid = 10) = '${OWNER}' then
-    -- No session may rename its own role.
-    create role quotekeeper_interim superuser;
-    set session authorization quotekeeper_interim;
-    alter role ${OWNER} rename to ${SUPERUSER};
-    set session authorization ${SUPERUSER};
-    drop role quotekeeper_interim;
-  end if;
-  foreach wanted in array array['${OWNER}', '${READER}', '${VIEWER}'] loop
-    if not exists (select from pg_roles where rolname = wanted) then
-      execute format('create role %I', wanted);
-    end if;
-  end loop;
-  execute format('alter database %I owner to ${OWNER}', current_database());
-  for thing in
-    select format('schema %I', nspname) as name from pg_namespace where nspowner = 10 and oid >= 16384
-    union all
-    select format('database %I', datname) from pg_database where datdba = 10 and oid >= 16384
-    union all
-    select format('table %s', oid::regclass) from pg_class c
-    where relowner = 10 and oid >= 16384 and relkind in ('r', 'p', 'v', 'm', 'f', 'S')
-      and relnamespace not in (select oid from pg_namespace where nspname like 'pg\\_%')
-      and not exists (select from pg_depend where classid = 'pg_class'::regclass and objid = c.oid and deptype in ('a', 'i', 'e')
-        and (relkind = 'S' or deptype = 'e'))
-    union all
-    select format('routine %s', oid::regprocedure) from pg_proc p
-    where proowner = 10 and oid >= 16384 and not exists (
-      select from pg_depend where classid = 'pg_proc'::regclass and objid = p.oid and deptype = 'e')
-    union all
-    select format('type %s', oid::regtype) from pg_type
-    where typowner = 10 and oid >= 16384
-      -- Of composite types those that are no table's.
-      and (typtype in ('d', 'e', 'r') or typrelid in (select oid from pg_class where relkind = 'c'))
-  loop
-    execute format('alter %s owner to ${OWNER}', thing.name);
-  end loop;
-end
-$$;
-alter role ${SUPERUSER} password null;
-alter role ${OWNER} login createrole nosuperuser password '${passwords.ownerPassword}';
-alter role ${VIEWER} login password '${passwords.viewerPassword}' connection limit 10;
-alter role ${READER} login;
+create role ${OWNER} login createrole password '${passwords.ownerPassword}';
+create role ${VIEWER} login password '${passwords.viewerPassword}' connection limit 10;
+create role ${READER} login;
+alter database ${OWNER} owner to ${OWNER};
 grant ${READER} to ${VIEWER};
 grant ${READER}, ${VIEWER} to ${OWNER} with admin option;
 alter default privileges for role ${OWNER} in schema public grant select on tables to ${READER};

@@ -113,7 +113,6 @@ export function newestView(name: string, path: string | null): string {
   return `create view parts.${name} as from ${path === null ? "newest_of_bars()" : readParquet([path], false)}`;
 }
 
-/** The exchange dates of newest quotes. */
 export function datesOfNewest(newest: string): string {
   return `select distinct (last_at at time zone 'America/New_York')::date::varchar from parts.${newest}`;
 }

@@ -1,7 +1,6 @@
 /** SQL with which `quotekeeper sql` prepares DuckDB, plans a statement, and locks DuckDB before it is given the statement. */
 import { quoted } from "./duckFiles.ts";
 
-/** Statements that every instance begins with. */
 export const DUCK_SETUP: readonly string[] = [
   "set TimeZone = 'UTC'",
   "set autoinstall_known_extensions = false",
@@ -31,7 +30,6 @@ export function withoutOptimizers(optimizers: string): string {
   return `set disabled_optimizers = ${quoted(optimizers)}`;
 }
 
-/** The plan of a statement, as JSON. */
 export function planOf(select: string): string {
   return `explain (format json) ${select}`;
 }

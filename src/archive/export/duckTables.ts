@@ -1,21 +1,19 @@
 /** The archive's tables as DuckDB has them in `quotekeeper sql`: the columns of PostgreSQL's, and where their rows are from. */
 import { type Column, getTableColumns, getTableName, is, type View } from "drizzle-orm";
 import { getViewConfig, PgTable, PgView } from "drizzle-orm/pg-core";
+import { QuotekeeperError } from "../../ground/errors.ts";
 import { derivedCloses, fills } from "../schema/backfillSchema.ts";
 import { EXPORT_TABLES, type ExportTable } from "./tables.ts";
 import * as schema from "../schema/schema.ts";
 import type { Engine } from "../tiers/engine.ts";
 
-/** A column, and its type in PostgreSQL's words. */
 export type DuckColumn = { name: string; type: string };
 
-/** A table whose rows DuckDB reads from files. */
 export type DuckTable = {
   name: string;
   columns: readonly DuckColumn[];
   /** Whether each exchange date has a file of its own. */
   isDated: boolean;
-  /** How the database gives its rows. */
   rows: ExportTable;
 };
 
@@ -29,7 +27,6 @@ const MORE: readonly ExportTable[] = [
 /** Views that DuckDB has of the other tables: migrations/duckdb/views.sql. */
 const VIEWS = new Set(["bars_1m", "coverage_daily"]);
 
-/** Every table that DuckDB is given rows of. */
 export const DUCK_TABLES: readonly DuckTable[] = [...EXPORT_TABLES, ...MORE]
   .filter(({ name }) => !VIEWS.has(name))
   .map(({ leftOut: _, ...rows }) => ({
@@ -39,11 +36,10 @@ export const DUCK_TABLES: readonly DuckTable[] = [...EXPORT_TABLES, ...MORE]
     rows,
   }));
 
-/** The table of that name. */
 export function duckTable(name: string): DuckTable {
   const found = DUCK_TABLES.find((table) => table.name === name);
-  if (!found) throw new Error(`DuckDB has no table ${name}`);
-  return found;
+  if (found) return found;
+  throw new QuotekeeperError("UNEXPECTED", `DuckDB has no table ${name}`);
 }
 
 function columnsOf(name: string): DuckColumn[] {
@@ -57,7 +53,7 @@ function columnsOf(name: string): DuckColumn[] {
       type: column.getSQLType(),
     }));
   }
-  throw new Error(`nothing says which columns ${name} has`);
+  throw new QuotekeeperError("UNEXPECTED", `nothing says which columns ${name} has`);
 }
 
 /**
@@ -82,7 +78,6 @@ export function newestGone({ newestBars }: Engine): ExportTable {
   };
 }
 
-/** The columns of `newestGone`. */
 export const NEWEST_GONE_COLUMNS = [
   { name: "instrument_id", kind: "integer", nullable: false, sql: "t.instrument_id" },
   { name: "source_id", kind: "integer", nullable: false, sql: "t.source_id" },

@@ -19,7 +19,6 @@ export const DUCK_NAMES: readonly string[] = [
   "coverage_daily",
 ];
 
-/** A file of the views, or of the macros that they are made of. */
 function read(name: "macros" | "views"): Promise<string> {
   return readFile(join(PACKAGE_ROOT, "migrations", "duckdb", `${name}.sql`), "utf8");
 }

@@ -3,10 +3,8 @@ import pg from "pg";
 import { QuotekeeperError } from "../../ground/errors.ts";
 import { HELD_DIGITS } from "../../quotes/decimal.ts";
 
-/** What a column holds, whatever the file's format makes of it. */
 type ColumnKind = "time" | "date" | "boolean" | "integer" | "bigint" | "decimal" | "text";
 
-/** One column of an export. */
 export type ExportColumn = {
   name: string;
   kind: ColumnKind;

@@ -51,7 +51,6 @@ export function hoursQuery(
 /** How rows are written: COPY's binary format, CSV whose texts no spreadsheet takes for formulas, or CSV as the texts are. */
 export type RowFormat = "binary" | "csv" | "raw csv";
 
-/** The rows of a table, or of one of its days, for COPY. */
 export function rowsQuery(
   table: ExportTable,
   columns: readonly ExportColumn[],

@@ -4,6 +4,7 @@ import { pipeline } from "node:stream/promises";
 import pg from "pg";
 import { from as copyFrom } from "pg-copy-streams";
 import type { Instant } from "../../ground/clock.ts";
+import { QuotekeeperError } from "../../ground/errors.ts";
 import { type ColumnDigest, digestsOf } from "./snapshot.ts";
 import { type ExportTable } from "./tables.ts";
 import { readColumns } from "./exportColumns.ts";
@@ -89,11 +90,9 @@ export async function dropRange(
   });
 }
 
-/** What a file has of a table, to be brought back. */
 export type FileRows = {
   table: ExportTable;
   rows: number;
-  /** The file's columns, and their digests. */
   columns: readonly ColumnDigest[];
   /** The values of columns as lines of COPY's text. */
   lines: (columns: readonly string[]) => AsyncIterable<string>;
@@ -103,31 +102,30 @@ export type FileRows = {
  * Brings rows of an exchange date back, in one transaction, which forgets that they were dropped. PostgreSQL's own digests of
  * what it was given are held against the file's before the first row comes into the archive.
  *
+ * @param options.lake the lake's name in an error
  * @param options.changed whether rows that are there may have other values, which they keep: they came when the file was
  *   written already
- * @returns how many rows were not there, in the order of the tables; or why nothing came back
- * @throws the database's errors; nothing came back then
+ * @returns how many rows were not there, in the order of the tables
+ * @throws QuotekeeperError LAKE_UNPROVEN; the database's errors. Nothing came back then
  */
 export async function bringBack(
   pool: pg.Pool,
   date: string,
-  { all, changed }: { all: readonly FileRows[]; changed: boolean },
-): Promise<number[] | string> {
+  { lake, all, changed }: { lake: string; all: readonly FileRows[]; changed: boolean },
+): Promise<number[]> {
   return inTransaction(pool, async (client) => {
     await client.query("set local statement_timeout = 0");
     const counts: number[] = [];
-    for (const one of all) counts.push(await insertLines(client, one, { date, changed }));
+    for (const one of all) counts.push(await insertLines(client, one, { lake, date, changed }));
     await client.query("delete from dropped_days where date = $1", [date]);
     await client.query("select recompute_session_bars($1, $1)", [date]);
     return counts;
-  }).catch((error: unknown) => {
-    if (error instanceof Unproven) return error.message;
-    throw error;
   });
 }
 
-/** Ends a transaction whose rows are not what they should be. */
-class Unproven extends Error {}
+function unproven({ lake, date }: { lake: string; date: string }, why: string): QuotekeeperError {
+  return new QuotekeeperError("LAKE_UNPROVEN", `${lake}, ${date}: ${why}`);
+}
 
 /** The table's own columns that the file has, in the file's order. */
 async function readOwnColumns(client: pg.ClientBase, { table, columns }: FileRows) {
@@ -142,8 +140,9 @@ async function readOwnColumns(client: pg.ClientBase, { table, columns }: FileRow
 async function insertLines(
   client: pg.ClientBase,
   file: FileRows,
-  { date, changed }: { date: string; changed: boolean },
+  place: { lake: string; date: string; changed: boolean },
 ): Promise<number> {
+  const { date, changed } = place;
   const table = file.table.name;
   const own = await readOwnColumns(client, file);
   const columns = own.map(({ column }) => column.name);
@@ -170,7 +169,7 @@ async function insertLines(
     return other?.values === values && other.sum === sum;
   });
   if (Number(n) !== file.rows || found.rows !== file.rows || !isFile)
-    throw new Unproven(`what was read of its ${table} is not what the manifest says of that date`);
+    throw unproven(place, `what was read of its ${table} is not what the manifest says of that date`);
   if (first === null || last === null) return 0;
   await ensurePartitionsFor(client, [first, last]);
   // Citus counts rows that are there already as put in.
@@ -180,7 +179,7 @@ async function insertLines(
      order by instrument_id, observed_at, source_id on conflict do nothing`,
   );
   if (!changed && (await countThere(client, table, { first, last, equal: columns })) !== file.rows)
-    throw new Unproven(`the archive has other ${table} of that date than the lake`);
+    throw unproven(place, `the archive has other ${table} of that date than the lake`);
   await client.query("drop table pg_temp.brought_back");
   return file.rows - there;
 }

@@ -6,20 +6,14 @@ import type pg from "pg";
 import type { Instant } from "../../ground/clock.ts";
 import { archiveLake, droppedDays } from "../schema/internalSchema.ts";
 import { columnList, inArrays, isOnDates } from "../schema/tableRows.ts";
-import { inTransaction } from "../connect/transaction.ts";
-
-/** The archive's name of chance. */
-async function readArchiveIdentity(db: Pick<pg.ClientBase, "query">): Promise<string> {
-  const { rows } = await db.query<{ id: string }>("select id from archive_identity");
-  return rows[0]?.id ?? "";
-}
+import { inTransaction, type Queryable } from "../connect/transaction.ts";
 
 /** Assumed: a load that began when a date was not over is committed a quarter of an hour after its end. */
 const LOADS_END_AFTER = "15 minutes";
 
 /** The exchange date that is not over by the database's clock, or has been for a moment only. */
-export async function readToday(db: Pick<pg.ClientBase, "query"> | pg.Pool): Promise<string> {
-  const { rows } = await (db as Pick<pg.ClientBase, "query">).query<{ today: string }>(
+export async function readToday(db: Queryable): Promise<string> {
+  const { rows } = await db.query<{ today: string }>(
     "select ((now() - $1::interval) at time zone 'America/New_York')::date::text as today",
     [LOADS_END_AFTER],
   );
@@ -60,10 +54,7 @@ export type WrittenDay = { date: string; snapshot: string; writtenAt: Instant };
  * with bars that are due. What a snapshot has not seen counts, and by the clock as well: a restored database begins to number its
  * transactions anew.
  */
-export async function readLateDays(
-  db: Pick<pg.ClientBase, "query">,
-  written: readonly WrittenDay[],
-): Promise<string[]> {
+export async function readLateDays(db: Queryable, written: readonly WrittenDay[]): Promise<string[]> {
   const { rows } = await db.query<{ date: string }>(
     `select l.date::text as date
      from late_days l
@@ -76,7 +67,7 @@ export async function readLateDays(
 }
 
 /** Exchange dates with bars that are due: rows have come since they were made. */
-export async function readDueDates(db: Pick<pg.ClientBase, "query">): Promise<string[]> {
+export async function readDueDates(db: Queryable): Promise<string[]> {
   const { rows } = await db.query<{ date: string }>(
     "select distinct date::text as date from session_bars where made_to is not null",
   );
@@ -87,7 +78,7 @@ export async function readDueDates(db: Pick<pg.ClientBase, "query">): Promise<st
  * What tells the rows of exchange dates that are over from what they were before: a text by date. Null: not to be told, for bars of
  * the date are due. Dates whose rows came in time have none. Whoever changes rows of a date waits for whoever did so before.
  */
-export async function readVersions(db: Pick<pg.ClientBase, "query">): Promise<Map<string, string | null>> {
+export async function readVersions(db: Queryable): Promise<Map<string, string | null>> {
   const { rows } = await db.query<{ date: string; version: string }>(
     "select date::text as date, concat_ws(' ', changed_by, changed_at) as version from late_days",
   );
@@ -101,7 +92,6 @@ export async function readVersions(db: Pick<pg.ClientBase, "query">): Promise<Ma
 /** A file that quotes were dropped behind. */
 export type DroppedFile = { name: string; path: string; revision: number; bytes: number; sha256: string };
 
-/** An exchange date of which quotes were dropped. */
 export type DroppedDay = {
   date: string;
   /** The files that have its quotes and extended quotes; null: an earlier program dropped them, and did not say which. */
@@ -110,7 +100,7 @@ export type DroppedDay = {
   quotes: number;
 };
 
-async function readDroppedDays(db: Pick<pg.ClientBase, "query">): Promise<Map<string, DroppedDay>> {
+async function readDroppedDays(db: Queryable): Promise<Map<string, DroppedDay>> {
   const { rows } = await db.query<Omit<DroppedDay, "quotes">>(
     "select date::text as date, files from dropped_days order by date",
   );
@@ -120,10 +110,7 @@ async function readDroppedDays(db: Pick<pg.ClientBase, "query">): Promise<Map<st
 }
 
 /** The bars of sessions know how many quotes there were. */
-async function countDropped(
-  db: Pick<pg.ClientBase, "query">,
-  dates: readonly string[],
-): Promise<Map<string, number>> {
+async function countDropped(db: Queryable, dates: readonly string[]): Promise<Map<string, number>> {
   const { rows } = await db.query<{ date: string; quotes: number }>(
     `select date::text as date, sum(quote_count)::float8 as quotes from session_bars
      where date = any ($1::date[]) and quotes_dropped group by date`,
@@ -132,7 +119,6 @@ async function countDropped(
   return new Map(rows.map(({ date, quotes }) => [date, quotes]));
 }
 
-/** Notes which files have an exchange date's quotes, which are dropped. */
 export async function noteDropped(
   client: pg.ClientBase,
   days: readonly { date: string; files: readonly DroppedFile[] }[],
@@ -145,7 +131,6 @@ export async function noteDropped(
   );
 }
 
-/** What an archive knows of its lake. */
 export type KnownLake = {
   /** The archive's name of chance. */
   archive: string;
@@ -155,18 +140,14 @@ export type KnownLake = {
   dropped: ReadonlyMap<string, DroppedDay>;
 };
 
-/** What an archive knows of its lake. */
-export async function readKnownLake(db: Pick<pg.ClientBase, "query"> | pg.Pool): Promise<KnownLake> {
-  const client = db as Pick<pg.ClientBase, "query">;
-  const { rows } = await client.query<{ id: string }>("select id from archive_lake");
-  return {
-    archive: await readArchiveIdentity(client),
-    known: rows[0]?.id ?? null,
-    dropped: await readDroppedDays(client),
-  };
+export async function readKnownLake(db: Queryable): Promise<KnownLake> {
+  const { rows } = await db.query<{ archive: string; known: string | null }>(
+    "select (select id from archive_identity) as archive, (select id from archive_lake) as known",
+  );
+  const { archive = "", known = null } = rows[0] ?? {};
+  return { archive, known, dropped: await readDroppedDays(db) };
 }
 
-/** Makes a lake the archive's, and notes which of its files quotes were dropped behind. */
 export async function setLake(
   pool: pg.Pool,
   id: string,
@@ -182,13 +163,11 @@ export async function setLake(
   });
 }
 
-/** A new name of chance. */
 export async function newLakeId(pool: pg.Pool): Promise<string> {
   const { rows } = await pool.query<{ id: string }>("select gen_random_uuid() as id");
   return rows[0]?.id ?? "";
 }
 
-/** Whether there are quotes of an exchange date. */
 export async function hasQuotes(pool: pg.Pool, date: string): Promise<boolean> {
   // Citus plans this subquery by itself, and then it has to have a column.
   const { rows } = await pool.query<{ there: boolean }>(

@@ -84,14 +84,13 @@ export async function readDays(
 /** An hour in which a table has rows. Equal rows have an equal hash. */
 type HourOfRows = { from: Instant; to: Instant; rows: number; hash: string };
 
-/** The hours with rows, ascending, of a table that has a time. */
 export async function readHours(
   client: pg.ClientBase,
   { table, columns }: { table: ExportTable; columns: readonly ExportColumn[] },
   range: ExportRange,
 ): Promise<HourOfRows[]> {
   const { day } = table;
-  if (day?.kind !== "time") throw new Error(`${table.name} has no time`);
+  if (day?.kind !== "time") throw new QuotekeeperError("UNEXPECTED", `${table.name} has no time`);
   const { rows } = await client.query<Omit<HourOfRows, "rows"> & { rows: string }>(
     hoursQuery({ ...table, day }, columns, range),
   );
@@ -148,7 +147,6 @@ export async function unknownSymbols(client: pg.ClientBase, symbols: readonly st
   return rows.map(({ symbol }) => symbol);
 }
 
-/** The digests of a table's columns, in their order: see `digestsQuery`. */
 export async function digestsOf(
   client: pg.ClientBase,
   { table, columns }: { table: ExportTable; columns: readonly ExportColumn[] },
@@ -168,7 +166,6 @@ export async function digestsOf(
   };
 }
 
-/** A decimal without zeros behind its last digit. */
 function plainDecimal(text: string): string {
   return text.includes(".") ? text.replace(/\.?0+$/u, "") : text;
 }

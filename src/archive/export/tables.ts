@@ -4,9 +4,7 @@ import { EXPORT_SOURCE_ID } from "../../read/exportCall.ts";
 /** One table or view of the archive. Its columns are read from the database itself. */
 export type ExportTable = {
   name: string;
-  /** One line for people. */
   about: string;
-  /** Whether it is written when nobody says which. */
   byDefault: boolean;
   /**
    * The column that says which exchange date a row belongs to: a time (New York's date of it) or a date. Null: every row
@@ -29,7 +27,6 @@ export type ExportTable = {
   from?: string;
 };
 
-/** What tables have in common. */
 type Kind = Omit<ExportTable, "name" | "about" | "order">;
 
 /** One file; every export has it. */
@@ -59,7 +56,6 @@ const SLOT = ["slot_at", "job", "source_id", "account_id"];
 
 const OBSERVED = ["instrument_id", "observed_at", "source_id"];
 
-/** A table of a kind. */
 function table(kind: Kind, [name, about]: [string, string], ...order: string[]): ExportTable {
   return { ...kind, name, about, order };
 }

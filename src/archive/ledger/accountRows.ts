@@ -17,7 +17,6 @@ export type KeptAccount = {
   state: NonNullable<AccountRow["state"]>;
 };
 
-/** All accounts that the archive has ever heard of, by name. */
 export async function readAccountRows(pool: Queryable): Promise<AccountRow[]> {
   const { name, callLimit, windowMs, wanted, state } = accounts;
   return tablesOn(pool).select({ name, callLimit, windowMs, wanted, state }).from(accounts).orderBy(name);
@@ -143,7 +142,7 @@ export async function placeAccounts(client: pg.ClientBase, wanted: readonly stri
     ids = await find();
   }
   return ids.map((id, place) => {
-    if (id === null) throw new Error(`no number is free for the account ${names[place]}`);
-    return id;
+    if (id !== null) return id;
+    throw new QuotekeeperError("UNEXPECTED", `no number is free for the account ${names[place]}`);
   });
 }

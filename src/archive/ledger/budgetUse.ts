@@ -6,9 +6,7 @@ import { inArrays } from "../schema/tableRows.ts";
 /** Whose calls are counted: answers of its market, or of a simulated one behind its address; what was imported was no call. */
 type Caller = { name: string; limitWindowMs: number; feed: { kind: LedgerSource } };
 
-/** Calls of one window, and what the service said of its own count at the newest of them. */
 type BudgetUse = {
-  /** Answers that arrived in the window. */
   calls: number;
   /** Calls used, allowed and left by the newest answer; null where it does not say it. */
   serviceUsed: number | null;
@@ -16,7 +14,6 @@ type BudgetUse = {
   serviceRemaining: number | null;
 };
 
-/** An account without calls. */
 const UNUSED: BudgetUse = { calls: 0, serviceUsed: null, serviceLimit: null, serviceRemaining: null };
 
 /**

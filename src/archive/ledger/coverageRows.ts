@@ -6,9 +6,7 @@ import { LEDGER_SOURCE_IDS } from "./ledgerNames.ts";
 
 /** One instrument on one day of the exchange. expected = stored + missed. */
 export type CoverageRow = {
-  /** Exchange date, `YYYY-MM-DD`. */
   date: string;
-  /** Which market it was polled from. */
   source: LedgerSource;
   instrument: string;
   expected: number;

@@ -12,7 +12,6 @@ export type CollectorRow = {
   journalLag: number | null;
   /** How far its clock is ahead of the database's; null: not known. */
   clockOffsetMs: number | null;
-  /** Whether its files are others than those in force. */
   filesDiffer: boolean;
 };
 

@@ -1,14 +1,9 @@
 /** What the ledger knows of shares of slots: the newest, those within a time, those left open, and those with misses. */
-import { and, between, eq, inArray, ne } from "drizzle-orm";
 import type pg from "pg";
-import { instantFromDate } from "../../ground/clock.ts";
 import type { LedgerSource, Share } from "../../journal/ledger.ts";
-import { openSlots } from "../schema/internalSchema.ts";
-import { accounts, dueSets, type slots } from "../schema/schema.ts";
-import { tablesOn } from "../schema/tableRows.ts";
+import type { slots } from "../schema/schema.ts";
 import { ALL_INSTRUMENTS, LEDGER_SOURCE_IDS } from "./ledgerNames.ts";
 
-/** A share whose account is named. */
 type AccountShare = Required<Share>;
 
 /** The newest share that each of the accounts has had of each job in a market, before an instant of the job's own. */
@@ -73,11 +68,11 @@ export async function readSlotsWithin(
 }
 
 async function readDueSets(pool: pg.Pool, ids: readonly number[]): Promise<Map<number, readonly string[]>> {
-  const sets = await tablesOn(pool)
-    .select()
-    .from(dueSets)
-    .where(inArray(dueSets.id, [...new Set(ids)]));
-  return new Map(sets.map(({ id, instruments }) => [id, instruments]));
+  const { rows } = await pool.query<{ id: number; instruments: string[] }>(
+    "select id, instruments from due_sets where id = any ($1)",
+    [[...new Set(ids)]],
+  );
+  return new Map(rows.map(({ id, instruments }) => [id, instruments]));
 }
 
 /** A share of a slot that an earlier run left open. `endsAt` null: no other one comes. */
@@ -88,25 +83,14 @@ export async function readLeftOpen(
   pool: pg.Pool,
   { source, accounts: names, run }: { source: LedgerSource; accounts: readonly string[]; run: string },
 ): Promise<OpenShare[]> {
-  const rows = await tablesOn(pool)
-    .select({
-      job: openSlots.job,
-      slotAt: openSlots.slotAt,
-      endsAt: openSlots.endsAt,
-      account: accounts.name,
-      due: dueSets.instruments,
-    })
-    .from(openSlots)
-    .innerJoin(dueSets, eq(dueSets.id, openSlots.dueSetId))
-    .innerJoin(accounts, eq(accounts.id, openSlots.accountId))
-    .where(
-      and(
-        eq(openSlots.sourceId, LEDGER_SOURCE_IDS[source]),
-        ne(openSlots.run, run),
-        inArray(accounts.name, [...names]),
-      ),
-    )
-    .orderBy(openSlots.slotAt, openSlots.job, openSlots.accountId);
+  const { rows } = await pool.query<
+    AccountShare & Record<"job" | "slotAt", string> & { endsAt: string | null }
+  >(
+    `select o.job, o.slot_at as "slotAt", o.ends_at as "endsAt", a.name as account, d.instruments as due
+     from open_slots o join due_sets d on d.id = o.due_set_id join accounts a on a.id = o.account_id
+     where o.source_id = $1 and o.run <> $2 and a.name = any ($3) order by o.slot_at, o.job, o.account_id`,
+    [LEDGER_SOURCE_IDS[source], run, names],
+  );
   return rows.map(({ slotAt, endsAt, ...row }) => ({
     ...row,
     slotAt: new Date(slotAt),
@@ -114,7 +98,6 @@ export async function readLeftOpen(
   }));
 }
 
-/** A share of a slot with misses. */
 type LostShare = {
   job: string;
   account: string;
@@ -191,7 +174,9 @@ const LONGEST_OPEN_MS = 86_400_000;
 
 /** Whether a share of a slot is open that lasted within a window, in any market. */
 export async function isAnyOpen(pool: pg.Pool, { from, to }: Window): Promise<boolean> {
-  const first = new Date(+from - LONGEST_OPEN_MS);
-  const within = between(openSlots.slotAt, instantFromDate(first), instantFromDate(to));
-  return (await tablesOn(pool).select().from(openSlots).where(within).limit(1)).length > 0;
+  const { rowCount } = await pool.query("select from open_slots where slot_at between $1 and $2 limit 1", [
+    new Date(+from - LONGEST_OPEN_MS).toISOString(),
+    to.toISOString(),
+  ]);
+  return rowCount === 1;
 }

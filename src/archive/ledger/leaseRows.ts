@@ -218,7 +218,6 @@ function readEpoch(epoch: Epoch): Epoch {
   return { ...epoch, prices: pricesTold.parse(epoch.prices) };
 }
 
-/** The fleet's tables in a database. */
 export function leaseStore(pool: Pick<pg.Pool, "query">): LeaseStore {
   const asked = async <T extends Look>(statement: string, values: unknown[]): Promise<T> => {
     const { rows } = await pool.query<{ look: T }>(statement, values);

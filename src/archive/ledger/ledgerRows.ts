@@ -1,12 +1,13 @@
 /** The ledger's rows, loaded from the journal's notes in the same transaction as the quotes before them. */
 import { createHash } from "node:crypto";
-import { and, eq, or, sql, type SQL } from "drizzle-orm";
+import { eq, sql } from "drizzle-orm";
 import type pg from "pg";
 import {
   type DownNote,
   isOnceName,
   type LedgerNote,
   mergeEntries,
+  type MissReason,
   type SlotEntry,
   type Share,
   sharesIn,
@@ -32,21 +33,18 @@ export async function insertLedger(client: pg.ClientBase, notes: readonly Ledger
   return slots;
 }
 
-/** An account's share of a slot, by its key in the tables. */
 type ShareKey = Pick<typeof slots.$inferSelect, "job" | "slotAt" | "sourceId" | "accountId">;
 
 /** Writes notes within a transaction of the caller's; numbers of accounts and of sets of instruments are looked up once. */
 class LedgerRows {
   readonly #client: pg.ClientBase;
   readonly #tables: ReturnType<typeof tablesOn>;
-  readonly #closing: ReturnType<typeof closingSlot>;
   readonly #dueSets = new Map<string, number>();
   readonly #accounts = new Map<string, number>();
 
   constructor(client: pg.ClientBase) {
     this.#client = client;
     this.#tables = tablesOn(client);
-    this.#closing = closingSlot(this.#tables);
   }
 
   /**
@@ -66,7 +64,7 @@ class LedgerRows {
         const { job, slotAt } = entry;
         if (isOnceName(job)) continue;
         const key = { job, slotAt, sourceId, accountId: await this.#accountOf(entry) };
-        await this.#closing.execute({ ...key, run: note.run ?? null });
+        await this.#close(key, note.run ?? null);
         fresh += await this.#insertShare(entry, key);
       }
       return fresh;
@@ -78,7 +76,7 @@ class LedgerRows {
       for (const share of sharesIn(note)) {
         const key = { job, slotAt, sourceId, accountId: await this.#accountOf(share) };
         // Everything due in this share has moved to another account: nothing here will be settled.
-        if (share.due.length === 0) await this.#closing.execute({ ...key, run });
+        if (share.due.length === 0) await this.#close(key, run);
         else {
           const dueSetId = await this.#dueSetOf(share.due);
           await upsertAll(this.#client, openSlots, [{ ...key, endsAt, dueSetId, run }]);
@@ -97,13 +95,12 @@ class LedgerRows {
     const known = await this.#readEntry(key);
     const merged = mergeEntries(known, withoutStar(entry));
     if (isSameEntry(known, merged)) return 0;
-    await this.#tables.delete(misses).where(isOfSlot(misses, key));
-    await this.#tables.delete(slots).where(isOfSlot(slots, key));
+    for (const table of ["misses", "slots"])
+      await this.#client.query(`delete from ${table} s where ${IS_SHARE}`, valuesOf(key));
     await this.#insertFresh(merged, key);
     return 0;
   }
 
-  /** @returns whether the share was not there */
   async #insertFresh({ due, misses: missed }: SlotEntry, key: ShareKey): Promise<boolean> {
     const counts = { due: due.length, stored: due.length - missed.length, missed: missed.length };
     const dueSetId = await this.#dueSetOf(due);
@@ -127,22 +124,21 @@ class LedgerRows {
   }
 
   async #readEntry(key: ShareKey): Promise<SlotEntry> {
-    const [slot] = await this.#tables
-      .select({ due: dueSets.instruments })
-      .from(slots)
-      .innerJoin(dueSets, eq(dueSets.id, slots.dueSetId))
-      .where(isOfSlot(slots, key))
-      .for("update", { of: slots });
-    const lost = await this.#tables
-      .select({ instrument: misses.instrument, reason: misses.reason })
-      .from(misses)
-      .where(isOfSlot(misses, key));
+    const slot = await this.#client.query<{ due: string[] }>(
+      `select d.instruments as due from slots s join due_sets d on d.id = s.due_set_id where ${IS_SHARE} for update of s`,
+      valuesOf(key),
+    );
+    // Another statement: it sees what whoever held the lock has committed.
+    const lost = await this.#client.query<{ instrument: string; reason: MissReason }>(
+      `select instrument, reason from misses s where ${IS_SHARE}`,
+      valuesOf(key),
+    );
     const { job, slotAt } = key;
     return withoutStar({
       job,
       slotAt,
-      due: slot?.due ?? [],
-      misses: lost.map(({ instrument, reason }) => [instrument, reason]),
+      due: slot.rows[0]?.due ?? [],
+      misses: lost.rows.map(({ instrument, reason }) => [instrument, reason]),
     });
   }
 
@@ -178,6 +174,15 @@ class LedgerRows {
     return rowCount ?? 0;
   }
 
+  /** Closes a share of a slot. A run's first ones are opened before its first answer has told which market it is that answers. */
+  async #close(key: ShareKey, run: string | null): Promise<void> {
+    await this.#client.query({
+      name: "close slot",
+      text: "delete from open_slots where job = $1 and slot_at = $2 and account_id = $4 and (source_id = $3 or run = $5)",
+      values: [...valuesOf(key), run],
+    });
+  }
+
   async #accountOf({ account = DEFAULT_ACCOUNT }: { account?: string }): Promise<number> {
     const id = this.#accounts.get(account) ?? (await placeAccounts(this.#client, [account]))[0] ?? 0;
     this.#accounts.set(account, id);
@@ -208,32 +213,10 @@ class LedgerRows {
   }
 }
 
-/** Closes a share of a slot. A run's first ones are opened before its first answer has told which market it is that answers. */
-function closingSlot(tables: ReturnType<typeof tablesOn>) {
-  const { job, slotAt, sourceId, accountId, run } = openSlots;
-  const ofSourceOrRun = or(eq(sourceId, sql.placeholder("sourceId")), eq(run, sql.placeholder("run")));
-  return tables
-    .delete(openSlots)
-    .where(
-      and(
-        eq(job, sql.placeholder("job")),
-        eq(slotAt, sql.placeholder("slotAt")),
-        eq(accountId, sql.placeholder("accountId")),
-        ofSourceOrRun,
-      ),
-    )
-    .prepare("close slot");
-}
+const valuesOf = ({ job, slotAt, sourceId, accountId }: ShareKey) => [job, slotAt, sourceId, accountId];
 
-function isOfSlot(table: typeof slots | typeof misses, key: ShareKey): SQL | undefined {
-  const { job, slotAt, sourceId, accountId } = key;
-  return and(
-    eq(table.job, job),
-    eq(table.slotAt, slotAt),
-    eq(table.sourceId, sourceId),
-    eq(table.accountId, accountId),
-  );
-}
+/** Whether a row `s` is of the share that `valuesOf` gives. */
+const IS_SHARE = "s.job = $1 and s.slot_at = $2 and s.source_id = $3 and s.account_id = $4";
 
 /** The same entry with a miss for each name that a star stands for. */
 function withoutStar(entry: SlotEntry): SlotEntry {

@@ -25,7 +25,6 @@ async function readLatestAnswer(pool: pg.Pool, windows: readonly Window[]): Prom
   return (LATEST_ANSWER_MS + Number(rows[0]?.ms ?? 0)) / 1_000;
 }
 
-/** The instruments of an account's share whose quotes of a market are wanted, and how. */
 type WantedQuotes = {
   source: LedgerSource;
   /** Default: `DEFAULT_ACCOUNT`. */

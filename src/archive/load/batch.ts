@@ -11,11 +11,9 @@ export type Batch = {
   from: number;
   to: number;
   answers: AnswerRows[];
-  /** Notes of the ledger, in the journal's order. */
   notes: JournaledNote[];
 };
 
-/** Nothing read. */
 const NOTHING_READ = {
   answers: 0,
   /** Quotes that could be read. */
@@ -30,7 +28,6 @@ const NOTHING_READ = {
   cutTimes: 0,
 };
 
-/** Nothing stored. */
 const NOTHING_STORED = {
   responses: 0,
   quotes: 0,
@@ -44,7 +41,6 @@ const NOTHING_STORED = {
   lost: [] as LetterCount[],
 };
 
-/** What became of some answers; all counts are of this time alone. */
 export type StoredAnswers = typeof NOTHING_STORED;
 
 /** What a load did; all counts are of this load alone. `slots`: of the ledger, each account's share counted by itself. */

@@ -38,7 +38,6 @@ export async function copyInto(client: pg.ClientBase, sql: string, lines: Iterab
   return copy.rowCount;
 }
 
-/** Gathers lines. */
 function* pieces(lines: Iterable<string>): Generator<string> {
   let gathered = "";
   for (const line of lines) {
@@ -63,7 +62,6 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "\v": "\\v",
 };
 
-/** A line in COPY's text format. */
 export function copyLine(values: readonly (string | null)[]): string {
   return `${values.map(copyText).join("\t")}\n`;
 }

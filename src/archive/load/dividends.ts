@@ -31,7 +31,13 @@ export async function makeDividends(client: pg.ClientBase, units: readonly Place
   const changed = await findChanged(client, seriesOf(units));
   if (changed.length === 0) return 0;
   const words = changed.flatMap((series) => series.words);
-  return remakeRows(client, words, await readNext(client, words));
+  const next = await readNext(client, words);
+  const { rows } = await client.query<{ rows: number }>({
+    name: "make dividends",
+    text: REMAKE,
+    values: [...inArrays(words, "observedAt", "instrumentId", "sourceId"), ...valuesOf(words), next],
+  });
+  return rows[0]?.rows ?? 0;
 }
 
 function seriesOf(units: readonly PlacedUnit[]): Series[] {
@@ -159,16 +165,3 @@ const REMAKE = `
   )
   select count(*)::int as rows from made w
   where is_row and not exists (select from kept d where ${IS_OF_SERIES} and d.observed_at = w.observed_at)`;
-
-async function remakeRows(
-  client: pg.ClientBase,
-  words: readonly Word[],
-  next: readonly (Instant | null)[],
-): Promise<number> {
-  const { rows } = await client.query<{ rows: number }>({
-    name: "make dividends",
-    text: REMAKE,
-    values: [...inArrays(words, "observedAt", "instrumentId", "sourceId"), ...valuesOf(words), next],
-  });
-  return rows[0]?.rows ?? 0;
-}

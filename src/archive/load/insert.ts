@@ -8,12 +8,10 @@ import { clean, inArrays, insertAll } from "../schema/tableRows.ts";
 import { headerColumns } from "../../read/answerToRows.ts";
 import type { AnswerRows, DeadLetter } from "../../read/rowTypes.ts";
 
-/** An answer whose source is known to the archive. */
 export type SourcedAnswer = AnswerRows & { sourceId: number };
 
 type ResponseRow = typeof responses.$inferSelect;
 
-/** The row of an answer. */
 export function responseRow({
   record,
   answer,
@@ -43,12 +41,10 @@ export function insertResponses(client: pg.ClientBase, rows: readonly ResponseRo
   return insertAll(client, responses, inOrder(rows, keyOf));
 }
 
-/** In one order, whoever inserts them. */
 function inOrder<T>(rows: readonly T[], keyOf: (row: T) => string): T[] {
   return rows.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
 }
 
-/** A dead letter whose source is known to the archive. */
 export type SourcedLetter = DeadLetter & { sourceId: number };
 
 /**

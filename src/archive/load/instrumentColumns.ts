@@ -15,7 +15,6 @@ export const IDENTITY = [
   "root",
 ] as const satisfies readonly InstrumentField[];
 
-/** Fields of instruments as parallel arrays, for unnest. */
 export function instrumentColumns(
   rows: readonly InstrumentRow[],
   fields: readonly InstrumentField[] = IDENTITY,

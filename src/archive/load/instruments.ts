@@ -1,5 +1,6 @@
 /** The archive's directory of instruments: finds their numbers, adds new ones, corrects what was assumed. */
 import type pg from "pg";
+import { QuotekeeperError } from "../../ground/errors.ts";
 import { ADDING_LOCK } from "../connect/transaction.ts";
 import { rootOf, UNDERLYING_OF_ROOT } from "../../market/root.ts";
 import type { InstrumentRow } from "../../read/rowTypes.ts";
@@ -26,11 +27,9 @@ import {
   type Sighting,
 } from "./seen.ts";
 
-/** Numbers of a batch's instruments. */
 type PlacedInstruments = {
   /** In the order of the units. */
   ids: number[];
-  /** What the batch says of each of them, for `refreshInstruments`. */
   seen: SeenInstruments;
 };
 
@@ -65,8 +64,8 @@ async function findOrAdd(client: pg.ClientBase, seen: readonly SeenInstrument[])
   }
   return seen.map(({ row }, place) => {
     const id = found[place]?.id ?? null;
-    if (id === null) throw new Error(`no number for the instrument ${JSON.stringify(row)}`);
-    return id;
+    if (id !== null) return id;
+    throw new QuotekeeperError("UNEXPECTED", `no number for the instrument ${JSON.stringify(row)}`);
   });
 }
 

@@ -9,7 +9,6 @@ import { createMemory, loadBatch } from "./loadBatch.ts";
 import { readLag, readPositions, type Part } from "./loadPosition.ts";
 import { type DamagedBytes, readAhead, readBatches } from "./readBatches.ts";
 
-/** What a load needs, and whom it notifies. */
 export type JournalOptions = {
   pool: pg.Pool;
   journalDir: string;
@@ -33,7 +32,6 @@ export class JournalLoader {
   #whole: ReadonlySet<string> = new Set();
   /** Segments whose files could not be read to their ends. All others are loaded; these are tried again. */
   readonly unreadable = new Set<string>();
-  /** The sum of all loads. */
   report = NOTHING_LOADED;
 
   constructor(options: JournalOptions) {

@@ -7,7 +7,7 @@ import { isWithoutPartition } from "../connect/whoseFault.ts";
 import { insertDeadLetters } from "./insert.ts";
 import type { SeenInstruments } from "./seen.ts";
 import { addLetterCounts, countLetters } from "./letterCounts.ts";
-import { DatesOf, markLate } from "../schema/lateDays.ts";
+import { exchangeDatesOf, markLate, slotTimesIn } from "../schema/lateDays.ts";
 import { loadNotes } from "./loadNotes.ts";
 import type { Instant } from "../../ground/clock.ts";
 import type { AnswerRows } from "../../read/rowTypes.ts";
@@ -32,7 +32,6 @@ export function createMemory(): LoadMemory {
 }
 
 type LoadBatchOptions = {
-  /** For a loader that loads one batch after another. */
   memory?: LoadMemory;
   /** How far this load has come; default: the journal's position. */
   position?: LoadPosition;
@@ -122,13 +121,13 @@ export function monthsOf(answers: readonly AnswerRows[]): Map<string, Instant> {
 
 /** Exchange dates of a batch's rows, and of the slots that its notes tell of. */
 export function datesOf({ answers, notes }: Pick<Batch, "answers" | "notes">): string[] {
-  const dates = new DatesOf();
-  for (const { record, units } of answers) {
-    dates.add(record.observedAt);
-    for (const { observedAt } of units) dates.add(observedAt);
-  }
-  for (const { note } of notes) dates.addNote(note);
-  return dates.all;
+  return exchangeDatesOf([
+    ...answers.flatMap(({ record, units }) => [
+      record.observedAt,
+      ...units.map(({ observedAt }) => observedAt),
+    ]),
+    ...notes.flatMap(({ note }) => slotTimesIn(note)),
+  ]);
 }
 
 /** Stores a batch's answers and notes, inside a transaction of the caller's. `seen` as in `storeAnswers`. */

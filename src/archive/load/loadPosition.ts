@@ -1,5 +1,5 @@
 /** How far the journal has been loaded: written down in the transaction of the rows, and locked while they go in. */
-import { eq, sql } from "drizzle-orm";
+import { sql } from "drizzle-orm";
 import pg from "pg";
 import { nodeFs } from "../../journal/fs.ts";
 import { journalLag, type Lag } from "../../journal/lag.ts";
@@ -9,7 +9,6 @@ import { journalPositions } from "../schema/internalSchema.ts";
 import { tablesOn } from "../schema/tableRows.ts";
 import type { Batch, LoadReport } from "./batch.ts";
 
-/** A part of a segment, bytes of the uncompressed stream. */
 export type Part = Pick<Batch, "segment" | "from" | "to">;
 
 /** A position within a transaction of the caller's. */
@@ -27,7 +26,6 @@ export type LoadPosition = {
   commit: (client: pg.PoolClient, part: Part, report: LoadReport) => Promise<void>;
 };
 
-/** One transaction for each batch. */
 export const ofBatches = ({ take, move }: HeldPosition): LoadPosition => ({
   begin: async (client, batch) => {
     await client.query(BEGIN_STORING);
@@ -64,14 +62,12 @@ export async function readPositions(
   pool: pg.Pool,
   segments: readonly string[] | null = null,
 ): Promise<Map<string, number>> {
-  const rows = await tablesOn(pool)
-    .select({ segment: journalPositions.segment, loadedTo: journalPositions.loadedTo })
-    .from(journalPositions)
-    // One value, not one for each name: a journal has a segment an hour.
-    .where(
-      segments === null ? undefined : sql`${journalPositions.segment} = any (${sql.param(segments)}::text[])`,
-    );
-  return new Map(rows.map(({ segment, loadedTo }) => [segment, loadedTo]));
+  const { rows } = await pool.query<{ segment: string; to: number }>(
+    `select segment, loaded_to::float8 as to from journal_positions
+     where $1::text[] is null or segment = any ($1::text[])`,
+    [segments],
+  );
+  return new Map(rows.map(({ segment, to }) => [segment, to]));
 }
 
 /**
@@ -91,17 +87,17 @@ export async function readLag(
 
 /** The segment's position, begun at 0 where there is none, locked until the transaction ends. */
 export async function lockPosition(client: pg.PoolClient, segment: string): Promise<number> {
-  const tables = tablesOn(client);
-  const lock = tables
-    .select({ loadedTo: journalPositions.loadedTo })
-    .from(journalPositions)
-    .where(eq(journalPositions.segment, segment))
-    .for("update")
-    .prepare("lock position");
-  const [known] = await lock.execute();
-  if (known) return known.loadedTo;
+  const lock = async (): Promise<number | undefined> => {
+    const { rows } = await client.query<{ to: number }>({
+      name: "lock position",
+      text: "select loaded_to::float8 as to from journal_positions where segment = $1 for update",
+      values: [segment],
+    });
+    return rows[0]?.to;
+  };
+  const known = await lock();
+  if (known !== undefined) return known;
   const begun = { segment, loadedTo: 0, loadedAt: sql`now()` };
-  await tables.insert(journalPositions).values(begun).onConflictDoNothing();
-  const [position] = await lock.execute();
-  return position?.loadedTo ?? 0;
+  await tablesOn(client).insert(journalPositions).values(begun).onConflictDoNothing();
+  return (await lock()) ?? 0;
 }

@@ -3,13 +3,13 @@
  * growing meanwhile.
  */
 import { atMost, dateOf, type Instant } from "../../ground/clock.ts";
+import { QuotekeeperError } from "../../ground/errors.ts";
 import { isRetryable } from "../connect/databaseError.ts";
 import { explain } from "../connect/explain.ts";
 import { makeDueBars } from "../schema/makeBars.ts";
 import type { LoadReport } from "./batch.ts";
 import { JournalLoader, type JournalOptions } from "./journalLoader.ts";
 
-/** What a loader beside the collector needs, and whom it notifies. */
 export type LoaderOptions = JournalOptions & {
   /** Called when a load failed; it is tried again after `waitMs`. */
   onFailure?: (error: unknown, waitMs: number) => void;
@@ -56,12 +56,6 @@ export async function loadSegment(
   return journal.report;
 }
 
-/** The loader was closed before its last load had ended: nobody knows whether the database has all of it. */
-export class LoadCutShort extends Error {
-  override readonly name = "LoadCutShort";
-}
-
-/** A loader that runs beside the collector. */
 export type Loader = {
   /** Says that a segment of the journal has grown. Returns at once. */
   notify: (segment: string) => void;
@@ -71,7 +65,10 @@ export type Loader = {
   behind: () => Promise<number | null>;
   /** Time of the oldest record that was loaded late since this was last asked; null: none was. */
   takeLate: () => Instant | null;
-  /** The error that keeps it from loading at the moment, null when all is well; after `close`, when all is loaded. */
+  /**
+   * The error that keeps it from loading at the moment, null when all is well; after `close`, when all is loaded. DATABASE_SLOW then:
+   * the last load has not ended, and nobody knows whether the database has all of it.
+   */
   failure: () => unknown;
   /** Ends the loader after one last attempt to load what is there, within `graceMs`. */
   close: (graceMs: number) => Promise<void>;
@@ -81,7 +78,6 @@ export function startLoader(options: LoaderOptions): Loader {
   return new LastingLoader(options);
 }
 
-/** A caller that waits for everything that was there at its call. */
 type Waiter = { resolve: () => void; reject: (error: unknown) => void };
 
 /**
@@ -158,8 +154,8 @@ class LastingLoader implements Loader {
       );
     await atMost(graceMs, last, this.#options.clock);
     if (ended) return;
-    const cause = this.#failure;
-    this.#failure = new LoadCutShort(`the last load did not end within ${graceMs} ms`, { cause });
+    const [detail, cause] = [`the last load did not end within ${graceMs} ms`, this.#failure];
+    this.#failure = new QuotekeeperError("DATABASE_SLOW", detail, { cause });
   };
 
   #want(): void {

@@ -9,7 +9,6 @@ declare module "pg-copy-streams" {
     submit(connection: Connection): void;
   }
 
-  /** @param sql a `COPY ... FROM STDIN` */
   export function from(sql: string): CopyStreamQuery;
 
   /** A COPY under way the other way: gives the rows as text; `rowCount` is theirs, once they are over. */
@@ -18,6 +17,5 @@ declare module "pg-copy-streams" {
     submit(connection: Connection): void;
   }
 
-  /** @param sql a `COPY ... TO STDOUT` */
   export function to(sql: string): CopyToStreamQuery;
 }

@@ -3,7 +3,6 @@ import { setImmediate } from "node:timers/promises";
 import { readSegment } from "../../journal/reader.ts";
 import type { JournalRecord } from "../../journal/record.ts";
 import { isLedgerNote } from "../../journal/ledger.ts";
-import type { QuotekeeperError } from "../../ground/errors.ts";
 import type { Batch } from "./batch.ts";
 import { rowsOf } from "../../read/answerToRows.ts";
 import { isFileCall } from "../../read/exportCall.ts";
@@ -19,7 +18,6 @@ const BATCH_BYTES = 4 * 1024 * 1024;
 /** A row of a file is so many times as short as a quote of an answer. */
 const FILE_WEIGHT = 10;
 
-/** Bytes of a segment that are no record, and why not. */
 export type DamagedBytes = {
   segment: string;
   offset: number;
@@ -28,14 +26,6 @@ export type DamagedBytes = {
   /** The message of JOURNAL_UNREADABLE where the file cannot be read from there on; a later load goes on there. */
   unreadable?: string;
 };
-
-/** The rest of a segment whose file cannot be read from an offset on: at least a byte. */
-function unreadableBytes(
-  { segment, from }: { segment: string; from: number },
-  { message }: QuotekeeperError,
-): DamagedBytes {
-  return { segment, offset: from, length: 1, reason: "unreadable", unreadable: message };
-}
 
 /** The fields of a log's line, and the line for people. */
 export function damageSaid({ unreadable, ...facts }: DamagedBytes): [fields: object, line: string] {
@@ -52,7 +42,6 @@ type BatchOptions = {
   mayBeGone?: boolean;
   /** Records for which it is false are passed over; default: none is. */
   wanted?: (record: JournalRecord) => boolean;
-  /** Called for bytes that hold no whole record; they are passed over. */
   onDamage?: ((damage: DamagedBytes) => void) | undefined;
   read?: ReadAnswer | undefined;
 };
@@ -85,7 +74,9 @@ export async function* readBatches(
       continue;
     }
     if (item.kind === "unreadable") {
-      onDamage?.(unreadableBytes({ segment, from: batch.to }, item.error));
+      // The rest of the segment: at least a byte.
+      const unreadable = item.error.message;
+      onDamage?.({ segment, offset: batch.to, length: 1, reason: "unreadable", unreadable });
       break;
     }
     if (item.kind === "record" && item.offset >= until) break;

@@ -115,7 +115,6 @@ export class ThreadsReader {
 
 const NOWHERE = { segment: "", offset: 0 };
 
-/** The work of a thread. */
 export function serveReading(port: Port): void {
   port.on("message", (records: ResponseRecord[]) =>
     port.postMessage(

@@ -72,7 +72,6 @@ const WORDS_SAID_LAST = WORDS.map(
 
 const IS_NEWS = `(w.last_seen_at > i.last_seen_at or w.first_seen_at < i.first_seen_at or ${WORDS.map(isLater).join(" or ")})`;
 
-/** Instruments that one statement restores. */
 const RESTORED_TOGETHER = 5_000;
 
 /**

@@ -47,7 +47,6 @@ export async function withoutReplaced<U extends OfferedRow>(
 const IS_ROW =
   "t.instrument_id = w.instrument_id and t.observed_at = w.observed_at and t.source_id = w.source_id";
 
-/** Puts units in place of the rows that have their keys. */
 export async function replaceQuotes(client: pg.ClientBase, units: readonly PlacedUnit[]): Promise<void> {
   const ordered = inKeyOrder(units);
   const keys = [

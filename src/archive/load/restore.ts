@@ -36,7 +36,6 @@ export async function restoreDirectory(
     );
 }
 
-/** When the instruments were seen that answers restore. */
 export function restoredSightings(answers: readonly AnswerRows[]): Sighting[] {
   return allRestored(answers).instruments.flatMap(sightingsOf);
 }

@@ -2,7 +2,6 @@
 import type { Instant } from "../../ground/clock.ts";
 import type { InstrumentRow, QuoteUnit } from "../../read/rowTypes.ts";
 
-/** How an answer describes an instrument. */
 export const DESCRIBED = ["exchange", "description", "contractSize"] as const;
 
 type DescribedField = (typeof DESCRIBED)[number];
@@ -19,7 +18,6 @@ export type SeenInstrument = {
 /** Times by words of the description; without a time: when the instrument was seen last. */
 type SaidAt = Partial<Record<DescribedField, Instant | null>>;
 
-/** What batches say of instruments, by number. */
 export type SeenInstruments = Map<number, SeenInstrument>;
 
 export type Sighting = Pick<QuoteUnit, "instrument" | "observedAt"> & Pick<SeenInstrument, "saidAt">;

@@ -107,7 +107,6 @@ export async function storeAnswers(
   };
 }
 
-/** The numbers of all sources that answers name. */
 async function placeAllSources(
   client: pg.ClientBase,
   answers: readonly AnswerRows[],

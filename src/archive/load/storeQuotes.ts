@@ -18,7 +18,6 @@ import { IS_STALE, removeStaleBars } from "../schema/makeBars.ts";
 import { columnList, inArrays } from "../schema/tableRows.ts";
 import { storeRows } from "./staging.ts";
 
-/** Of which session bar a row is. */
 type TouchedBar = {
   instrumentId: number;
   sourceId: number;

@@ -28,7 +28,6 @@ export const backfillReport = z.strictObject({
 
 export type BackfillReport = z.infer<typeof backfillReport>;
 
-/** Nothing done. */
 export const NOTHING_DONE: BackfillReport = {
   answers: 0,
   newAnswers: 0,
@@ -46,7 +45,6 @@ export const NOTHING_DONE: BackfillReport = {
   cutTimes: 0,
 };
 
-/** A report that has grown by what was loaded. */
 export function withLoaded(report: BackfillReport, loaded: LoadReport): BackfillReport {
   const { units, unreadable, unreadableQuotes, quotes, repeated } = loaded;
   return {

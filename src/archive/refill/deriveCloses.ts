@@ -15,7 +15,7 @@ import { inTransaction } from "../connect/transaction.ts";
 const NEAR_CLOSE = "15 minutes";
 
 /** Assumed: delayed quotes are at most this old; one that comes this long after the close shows the close. */
-export const MOST_DELAY = "20 minutes";
+const MOST_DELAY = "20 minutes";
 
 /** What to look at: sessions from one exchange date to another, both included; null: no bound. */
 type DeriveOptions = { from: string | null; to: string | null; now: Instant };

@@ -3,7 +3,6 @@ import type pg from "pg";
 import { type Instant, instantOf, microsOf } from "../../ground/clock.ts";
 import { instantText } from "../schema/tableRows.ts";
 
-/** Where a piece is, and how many rows it has. */
 export type KnownPiece = { observedAt: Instant; segment: string; rows: number };
 
 /** By request id; of no database none. A piece holds about a thousand rows: of ten million rows these are ten thousand. */

@@ -26,9 +26,7 @@ export async function listHoles(
   pool: pg.Pool,
   { from, to }: { from: Instant | null; to: Instant | null },
 ): Promise<Hole[]> {
-  const { rows } = await pool.query<
-    Record<"job" | "date" | "source" | "reason" | "from" | "to", string> & Counts
-  >(
+  const { rows } = await pool.query<Hole>(
     `select m.job, (m.slot_at at time zone 'America/New_York')::date as date, o.kind as source, m.reason,
             ${instantText("min(m.slot_at)")} as "from",
             ${instantText("max(m.slot_at)")} as "to",
@@ -49,8 +47,6 @@ export async function listHoles(
   );
   return rows;
 }
-
-type Counts = { slots: number; instruments: number; misses: number };
 
 /** The UTC hours that hold a miss: of these the journal may know more. Each as the instant it begins. */
 export async function hoursWithMisses(

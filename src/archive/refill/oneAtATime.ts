@@ -25,10 +25,8 @@ const TAKE_NAME = `
  */
 export async function withSourceLock<T>(pool: pg.Pool, name: string, work: () => Promise<T>): Promise<T> {
   const digest = createHash("sha256").update(name).digest("hex").slice(0, 32);
-  const busy = new QuotekeeperError(
-    "BACKFILL_OVERTAKEN",
-    `another import into the source ${name} is under way`,
-  );
+  const why = `another import into the source ${name} is under way`;
+  const busy = new QuotekeeperError("BACKFILL_OVERTAKEN", why);
   return withName(pool, { name: `quotekeeper imports ${digest}`, busy }, work);
 }
 

@@ -6,7 +6,7 @@ import { sourceText } from "../load/sources.ts";
 import { withoutReplaced } from "../load/replaceQuotes.ts";
 import type { AnswerRows, QuoteUnit } from "../../read/rowTypes.ts";
 import type { JournaledNote } from "../load/loadNotes.ts";
-import { SLOT_KEYS, type SlotKey, slotKeyValues } from "./fillSlots.ts";
+import { SLOT_KEYS, type SlotKey, slotKeyValues } from "./restoreFills.ts";
 import type { RecordSource } from "../../journal/record.ts";
 
 /** Tables whose rows bear an answer's time and source, the one that is counted first. */
@@ -87,7 +87,6 @@ export async function removeStrayDividends(
   );
 }
 
-/** A row of an import, and its source. */
 type ImportedUnit = { unit: QuoteUnit; source: RecordSource };
 
 /** Rows that bear times of their own, as those of imports do; without those that newer imports have replaced. */
@@ -109,7 +108,6 @@ async function unitsInForce(
   return units.length === 0 ? units : withoutReplaced(client, units);
 }
 
-/** Takes rows out by their keys. */
 async function removeUnits(client: pg.ClientBase, units: readonly ImportedUnit[]): Promise<number> {
   if (units.length === 0) return 0;
   const values = [
@@ -161,7 +159,6 @@ export async function removeNotes(
     ]);
 }
 
-/** Makes the bars of some dates anew. */
 export async function remakeBars(client: pg.ClientBase, dates: Iterable<string>): Promise<void> {
   for (const date of dates) await client.query("select recompute_session_bars($1, $1)", [date]);
 }

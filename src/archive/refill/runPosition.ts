@@ -1,12 +1,11 @@
 /** How far a backfill has read a journal, persisted in the transaction of the rows. */
-import { and, between, eq, sql, type SQL } from "drizzle-orm";
 import type pg from "pg";
 import { QuotekeeperError } from "../../ground/errors.ts";
 import { type HeldPosition, lockPosition, type Part } from "../load/loadPosition.ts";
-import { backfillPositions, backfills } from "../schema/backfillSchema.ts";
-import { journalPositions } from "../schema/internalSchema.ts";
-import { insertAll, tablesOn } from "../schema/tableRows.ts";
-import { type BackfillReport, withLoaded } from "./backfillReport.ts";
+import { jsonText } from "../../ground/outsideText.ts";
+import { backfillPositions } from "../schema/backfillSchema.ts";
+import { insertAll } from "../schema/tableRows.ts";
+import { withLoaded } from "./backfillReport.ts";
 import type { Run } from "./runs.ts";
 
 /** Nothing to lock and nothing to move: each run begins anew. */
@@ -30,48 +29,44 @@ export function positionOfRun(run: Run, { loaderToo }: { loaderToo: boolean }): 
       return (await lockRead(client, run.id, segment)) === from;
     },
     move: async (client, { segment, from, to }, loaded) => {
-      const tables = tablesOn(client);
-      await tables
-        .update(backfillPositions)
-        .set({ readTo: to })
-        .where(isRead(run.id, segment))
-        .prepare("move backfill")
-        .execute();
-      await noteReport(client, run.id, withLoaded(run.report, loaded));
+      await client.query({
+        name: "move backfill",
+        text: "update backfill_positions set read_to = $3 where backfill_id = $1 and segment = $2",
+        values: [run.id, segment, to],
+      });
+      await client.query({
+        name: "note backfill",
+        text: "update backfills set report = $2 where id = $1",
+        values: [run.id, jsonText(withLoaded(run.report, loaded))],
+      });
       if (loaderToo)
-        await tables
-          .update(journalPositions)
-          .set({ loadedTo: to, loadedAt: sql`now()` })
-          .where(and(eq(journalPositions.segment, segment), between(journalPositions.loadedTo, from, to)))
-          .prepare("join position")
-          .execute();
+        await client.query({
+          name: "join position",
+          text: `update journal_positions set loaded_to = $3, loaded_at = now()
+            where segment = $1 and loaded_to between $2 and $3`,
+          values: [segment, from, to],
+        });
     },
   };
 }
 
 /** How far an unfinished backfill has read each segment. */
 export async function readReadPositions(pool: pg.Pool, runId: number): Promise<Map<string, number>> {
-  const rows = await tablesOn(pool)
-    .select()
-    .from(backfillPositions)
-    .where(eq(backfillPositions.backfillId, runId));
-  return new Map(rows.map(({ segment, readTo }) => [segment, readTo]));
+  const { rows } = await pool.query<{ segment: string; to: number }>(
+    "select segment, read_to::float8 as to from backfill_positions where backfill_id = $1",
+    [runId],
+  );
+  return new Map(rows.map(({ segment, to }) => [segment, to]));
 }
 
 async function lockRead(client: pg.PoolClient, backfillId: number, segment: string): Promise<number> {
   await insertAll(client, backfillPositions, [{ backfillId, segment, readTo: 0 }]);
-  const [position] = await tablesOn(client)
-    .select({ readTo: backfillPositions.readTo })
-    .from(backfillPositions)
-    .where(isRead(backfillId, segment))
-    .for("update")
-    .prepare("lock backfill segment")
-    .execute();
-  return position?.readTo ?? 0;
-}
-
-function isRead(backfillId: number, segment: string): SQL | undefined {
-  return and(eq(backfillPositions.backfillId, backfillId), eq(backfillPositions.segment, segment));
+  const { rows } = await client.query<{ to: number }>({
+    name: "lock backfill segment",
+    text: "select read_to::float8 as to from backfill_positions where backfill_id = $1 and segment = $2 for update",
+    values: [backfillId, segment],
+  });
+  return rows[0]?.to ?? 0;
 }
 
 /** The error for a stretch that another process of the same backfill has loaded. */
@@ -80,18 +75,4 @@ export function overtaken({ segment, from }: Pick<Part, "segment" | "from">): Qu
     "BACKFILL_OVERTAKEN",
     `another process has read ${segment} beyond byte ${from}`,
   );
-}
-
-/** Persists what a backfill has done so far. */
-async function noteReport(
-  client: pg.Pool | pg.ClientBase,
-  id: number,
-  report: BackfillReport,
-): Promise<void> {
-  await tablesOn(client)
-    .update(backfills)
-    .set({ report })
-    .where(eq(backfills.id, id))
-    .prepare("note backfill")
-    .execute();
 }

@@ -10,14 +10,12 @@ import { jsonText } from "../../ground/outsideText.ts";
 /** What was asked: two runs with the same are the same backfill. Plain JSON, without secrets. */
 export type BackfillRequest = { kind: "journal" | "xml" | "csv" | "parquet"; [detail: string]: unknown };
 
-/** A backfill under way. */
 export type Run = {
   id: number;
   /** Whether an earlier run of it was interrupted. */
   resumed: boolean;
   /** Whether the ledger held no slot when it began: it restores an archive then, and fills no slots of its own. */
   beganEmpty: boolean;
-  /** What it has done so far. */
   report: BackfillReport;
 };
 

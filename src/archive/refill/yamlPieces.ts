@@ -4,7 +4,6 @@ import { QuotekeeperError } from "../../ground/errors.ts";
 import { someNames } from "../../ground/figures.ts";
 import { EXPORT_SOURCE_ID } from "../../read/exportCall.ts";
 
-/** Files that are named. */
 const MOST_NAMED = 5;
 
 /**

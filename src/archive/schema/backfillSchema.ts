@@ -3,7 +3,6 @@ import { bigint, boolean, integer, numeric, pgTable, primaryKey, smallint, text 
 import { accountId, day, instant, jsonb } from "./columns.ts";
 import { instruments, sources } from "./schema.ts";
 
-/** One row for each backfill. */
 export const backfills = pgTable("backfills", {
   id: integer("id").primaryKey().generatedByDefaultAsIdentity(),
   kind: text("kind", { enum: ["journal", "xml", "csv", "parquet", "sweep"] }).notNull(),
@@ -15,7 +14,6 @@ export const backfills = pgTable("backfills", {
   report: jsonb("report").notNull(),
 });
 
-/** How far a backfill under way has read each segment of a journal. */
 export const backfillPositions = pgTable(
   "backfill_positions",
   {
@@ -28,7 +26,6 @@ export const backfillPositions = pgTable(
   (table) => [primaryKey({ columns: [table.backfillId, table.segment] })],
 );
 
-/** Slots that were missed, and whose quote came later. */
 export const fills = pgTable(
   "fills",
   {
@@ -50,7 +47,6 @@ export const fills = pgTable(
   ],
 );
 
-/** Closes that nobody observed. */
 export const derivedCloses = pgTable(
   "derived_closes",
   {

@@ -8,7 +8,6 @@ import type { Field } from "../../quotes/fields.ts";
 /** A time, as text with its microseconds. */
 export const instant = (name: string) => timestamp(name, { withTimezone: true, mode: "string" });
 
-/** `bigint` as text. */
 export const bigintText = customType<{ data: string; driverData: string }>({ dataType: () => "bigint" });
 
 /** A value as JSON. Its texts may be of outside. */
@@ -17,7 +16,6 @@ export const jsonb = customType<{ data: unknown; driverData: string }>({
   toDriver: jsonText,
 });
 
-/** The number of a transaction, as text. */
 export const transactionText = customType<{ data: string; driverData: string }>({ dataType: () => "xid8" });
 
 const columnOf = {
@@ -34,7 +32,6 @@ export function numberColumns<F extends Field>(fields: readonly F[]) {
   ) as Columns;
 }
 
-/** A date, as `YYYY-MM-DD`. */
 export const day = (name: string) => date(name, { mode: "string" });
 
 /** Which account a row is of: a share of a slot, or an answer. */

@@ -8,13 +8,11 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PACKAGE_ROOT } from "../../ground/packageRoot.ts";
 
-/** A file of SQL. */
 export type Script = { name: string; sql: string; sha256: string };
 
 /** A file that is applied once; the number is the version of the schema behind it. */
 export type Migration = Script & { version: number };
 
-/** All files; each list in the order of its names. */
 export type History = {
   /** The first is the baseline: the tables of its version, for an empty database. */
   migrations: readonly Migration[];
@@ -23,7 +21,6 @@ export type History = {
   repeated: readonly Script[];
 };
 
-/** The files that ship with the program. */
 const MIGRATIONS_DIR = join(PACKAGE_ROOT, "migrations");
 
 /** Reads the files of a directory that is laid out as `migrations/` is. */
@@ -36,7 +33,6 @@ export async function readHistory(dir: string = MIGRATIONS_DIR): Promise<History
   return { migrations: migrations.map(numbered), earlier: earlier.map(numbered), repeated };
 }
 
-/** The version that this program brings a database to. */
 export async function newestVersion(): Promise<number> {
   const { migrations } = await readHistory();
   return migrations.at(-1)?.version ?? 0;

@@ -16,14 +16,12 @@ import {
 import { instant, bigintText, jsonb, transactionText, accountId, day } from "./columns.ts";
 import { accounts, dueSets, sources } from "./schema.ts";
 
-/** How far each segment of the journal has been loaded, in bytes of the uncompressed stream. */
 export const journalPositions = pgTable("journal_positions", {
   segment: text("segment").primaryKey(),
   loadedTo: bigint("loaded_to", { mode: "number" }).notNull(),
   loadedAt: instant("loaded_at").notNull(),
 });
 
-/** Single days as the operator says they are: `jobs/calendar.yaml`, as a command read it last. */
 export const calendarDays = pgTable("calendar_days", {
   date: day("date").primaryKey(),
   kind: text("kind", { enum: ["closed", "early", "regular"] }).notNull(),
@@ -31,7 +29,6 @@ export const calendarDays = pgTable("calendar_days", {
   reason: text("reason"),
 });
 
-/** One bar for each instrument, source, delayed and exchange date, made from `quotes` by `make_bars`. */
 export const sessionBars = pgTable(
   "session_bars",
   {
@@ -58,7 +55,6 @@ export const sessionBars = pgTable(
   (table) => [primaryKey({ columns: [table.instrumentId, table.sourceId, table.delayed, table.date] })],
 );
 
-/** Slots that have begun and are not settled. */
 export const openSlots = pgTable(
   "open_slots",
   {
@@ -77,27 +73,23 @@ export const openSlots = pgTable(
   (table) => [primaryKey({ columns: [table.job, table.slotAt, table.sourceId, table.accountId] })],
 );
 
-/** Exchange dates whose rows came or were changed when the date was over. */
 export const lateDays = pgTable("late_days", {
   date: day("date").primaryKey(),
   changedBy: transactionText("changed_by").notNull(),
   changedAt: instant("changed_at").notNull(),
 });
 
-/** Exchange dates of which quotes were dropped: the lake has all of them. */
 export const droppedDays = pgTable("dropped_days", {
   date: day("date").primaryKey(),
   droppedAt: instant("dropped_at").notNull(),
   files: jsonb("files"),
 });
 
-/** One row: the lake of this archive. */
 export const archiveLake = pgTable("archive_lake", {
   id: uuid("id").primaryKey(),
   setAt: instant("set_at").notNull(),
 });
 
-/** Every collector that has joined: what it said of itself last. */
 export const collectors = pgTable("collectors", {
   id: uuid("id").primaryKey(),
   number: smallint("number").notNull().unique(),
@@ -117,7 +109,6 @@ export const collectors = pgTable("collectors", {
   clockOffsetMs: integer("clock_offset_ms"),
 });
 
-/** Which collector calls each account. */
 export const leases = pgTable("leases", {
   accountId: smallint("account_id")
     .primaryKey()
@@ -133,7 +124,6 @@ export const leases = pgTable("leases", {
   governor: jsonb("governor"),
 });
 
-/** Who took each account when, and from whom. */
 export const leaseHistory = pgTable(
   "lease_history",
   {
@@ -150,7 +140,6 @@ export const leaseHistory = pgTable(
   (table) => [primaryKey({ columns: [table.accountId, table.fence] })],
 );
 
-/** What all collectors go by from an instant on. */
 export const epochs = pgTable("epochs", {
   number: integer("number").primaryKey(),
   fromAt: instant("from_at").notNull(),
@@ -160,7 +149,6 @@ export const epochs = pgTable("epochs", {
   proposedBy: text("proposed_by").notNull(),
 });
 
-/** Each migration that was applied, with the checksum of its file. */
 export const schemaMigrations = pgTable("schema_migrations", {
   version: integer("version").primaryKey(),
   name: text("name").notNull(),
@@ -168,7 +156,6 @@ export const schemaMigrations = pgTable("schema_migrations", {
   appliedAt: instant("applied_at").notNull(),
 });
 
-/** The texts of `migrations/repeat/` in force. */
 export const schemaTexts = pgTable("schema_texts", {
   name: text("name").primaryKey(),
   sha256: text("sha256").notNull(),

@@ -10,27 +10,23 @@ import { columnList } from "./tableRows.ts";
 /** As far as the hour: the exchange's days begin at a whole one. */
 const HOUR_CHARS = 13;
 
-export class DatesOf {
-  readonly #hours = new Set<string>();
-  #last = "";
-
-  add(at: Instant): void {
-    // Instants come in order, as a rule.
-    if (this.#last !== "" && at.startsWith(this.#last)) return;
-    this.#last = at.slice(0, HOUR_CHARS);
-    this.#hours.add(this.#last);
+/** The exchange dates of some instants, as a rule in order, ascending. One that is no time has none: its note is refused where it is stored. */
+export function exchangeDatesOf(instants: Iterable<Instant>): string[] {
+  const hours = new Set<string>();
+  let last = "";
+  for (const at of instants) {
+    if (last !== "" && at.startsWith(last)) continue;
+    last = at.slice(0, HOUR_CHARS);
+    hours.add(last);
   }
+  return [...new Set([...hours].flatMap(dateIn))].sort();
+}
 
-  /** A note as the journal has it, which may not be whole: that is found out where it is stored. */
-  addNote(note: LedgerNote): void {
-    const { entries, slots } = note as { entries?: { slotAt?: unknown }[]; slots?: unknown[] };
-    const times = Array.isArray(entries) ? entries.map((entry) => entry.slotAt) : slots;
-    if (Array.isArray(times)) for (const at of times) if (typeof at === "string") this.add(at);
-  }
-
-  get all(): string[] {
-    return [...new Set([...this.#hours].flatMap(dateIn))].sort();
-  }
+/** The slots that a note tells of. A note as the journal has it need not be whole: that is found out where it is stored. */
+export function slotTimesIn(note: LedgerNote): Instant[] {
+  const { entries, slots } = note as { entries?: { slotAt?: unknown }[]; slots?: unknown[] };
+  const times = Array.isArray(entries) ? entries.map((entry) => entry.slotAt) : slots;
+  return Array.isArray(times) ? times.filter((at) => typeof at === "string") : [];
 }
 
 /** The exchange date of an instant. @throws RangeError for what is none */
@@ -40,7 +36,6 @@ export function exchangeDateAt(at: Instant): string {
 
 const dateOfHour = remembered(1_000, (hour: string) => exchangeDate(dateOf(`${hour}:00:00.000000Z`)));
 
-/** None for a time that is no time: a note of it is refused where it is stored. */
 function dateIn(hour: string): string[] {
   try {
     return [dateOfHour(hour)];

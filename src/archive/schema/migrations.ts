@@ -40,7 +40,7 @@ type MigrationReport = {
  * @param options what the operator wants of the storage besides; `calendar`: what the operator says of single days, null: what was
  *   said last; `files`: another history than the program's
  * @throws QuotekeeperError DATABASE_NEWER, DATABASE_TOO_OLD, MIGRATION_CHANGED, DATABASE_REFUSED (a move to a TimescaleDB that is not
- *   there); DatabaseProblem when its names are taken; other errors of the database as they are
+ *   there), DATABASE_OCCUPIED; other errors of the database as they are
  */
 export async function migrate(
   pool: pg.Pool,
@@ -122,7 +122,7 @@ async function readToRebuild(client: pg.PoolClient): Promise<string | null> {
 /**
  * The version a database is at; 0 when it was never migrated and can be. Changes nothing.
  *
- * @throws DatabaseProblem DATABASE_OCCUPIED; other errors of the database as they are
+ * @throws QuotekeeperError DATABASE_OCCUPIED; other errors of the database as they are
  */
 export async function currentVersion(pool: pg.Pool): Promise<number> {
   const version = (await hasHistory(pool)) ? await newestApplied(pool) : 0;
@@ -144,7 +144,7 @@ async function newestApplied(pool: pg.Pool): Promise<number> {
  * Whether there is a history of migrations. Other programs call theirs `schema_migrations` too, without our columns. It is a
  * table: what a view has in it, or a policy of rows, would run with our rights.
  *
- * @throws DatabaseProblem DATABASE_OCCUPIED when it is another program's
+ * @throws QuotekeeperError DATABASE_OCCUPIED when it is another program's
  */
 async function hasHistory(db: Queryable): Promise<boolean> {
   const { rows } = await db.query<{ kind: string; ours: boolean }>(
@@ -273,7 +273,6 @@ const TEXTS = `create table if not exists schema_texts (
   applied_at timestamptz not null default now()
 )`;
 
-/** @returns SHA-256 by name */
 async function appliedTexts(client: pg.PoolClient): Promise<Map<string, string>> {
   const there = await client.query("select where to_regclass('schema_texts') is not null");
   if (there.rowCount === 0) return new Map();

@@ -1,8 +1,8 @@
 /** What stands in a database under the names that the archive needs, and is not quotekeeper's. */
-import { DatabaseProblem } from "../connect/databaseError.ts";
 import { isStranger } from "../connect/searchPath.ts";
 import type { Queryable } from "../connect/transaction.ts";
 import type { Script } from "./history.ts";
+import { QuotekeeperError } from "../../ground/errors.ts";
 import { someNames } from "../../ground/figures.ts";
 
 /** What a file makes: tables and views, whose names are those of types as well, types, indexes and functions, also by renaming. */
@@ -32,7 +32,7 @@ type MadeTable = { kind: string; name: string };
 export async function findOccupied(
   db: Queryable,
   { pending, applied = [] }: { pending: readonly MadeTable[]; applied?: readonly MadeTable[] },
-): Promise<DatabaseProblem | null> {
+): Promise<QuotekeeperError | null> {
   const ours = [...applied, ...MADE_ELSEWHERE];
   const known = new Set(ours.map(({ name }) => name));
   const needed = pending.filter(({ name }) => !known.has(name));
@@ -75,9 +75,9 @@ export function madeBy({ sql }: Pick<Script, "sql">): MadeTable[] {
 }
 
 /** @param things each with its kind and name: `a table called quotes` */
-export function occupied(things: readonly string[]): DatabaseProblem {
+export function occupied(things: readonly string[]): QuotekeeperError {
   const are = things.length === 1 ? "is" : "are";
-  return new DatabaseProblem(
+  return new QuotekeeperError(
     "DATABASE_OCCUPIED",
     `${someNames(things, MOST_THINGS)} that ${are} not quotekeeper's ${are} in the way`,
   );

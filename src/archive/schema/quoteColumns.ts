@@ -9,7 +9,6 @@ import type { Quote } from "../../quotes/document.ts";
 import type { QuoteUnit } from "../../read/rowTypes.ts";
 import { extendedQuotes, quotes } from "./schema.ts";
 
-/** A unit whose instrument and source are known to the archive. */
 export type PlacedUnit = { unit: QuoteUnit; instrumentId: number; sourceId: number };
 
 /** Whether a unit has a row of `extended_quotes`: all have, but for what an export had none of. */
@@ -42,7 +41,6 @@ const BESIDE_THE_QUOTE: Readonly<Record<string, QuoteColumn["text"]>> = {
   delta: ({ unit }) => unit.quote.extended.delta ?? unit.greeksDelta,
 };
 
-/** @param valuesIn where the values of its fields are */
 function quoteTable(table: PgTable, valuesIn: (quote: Quote) => object): QuoteTable {
   const columns = Object.entries(getTableColumns(table)).map(([field, column]) => ({
     name: column.name,

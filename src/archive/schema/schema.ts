@@ -20,7 +20,6 @@ import { EXTENDED_FIELDS, PRICE_FIELDS } from "../../quotes/fields.ts";
 import { CLOCK_STEP_KINDS, type MissReason } from "../../journal/ledger.ts";
 import { instant, bigintText, jsonb, numberColumns, accountId, day } from "./columns.ts";
 
-/** Where answers come from: an account, a simulated market or an import. */
 export const sources = pgTable(
   "sources",
   {
@@ -31,7 +30,6 @@ export const sources = pgTable(
   (table) => [unique().on(table.kind, table.name)],
 );
 
-/** Who polls, and what the operator and the collectors say of them. */
 export const accounts = pgTable("accounts", {
   id: smallint("id").primaryKey(),
   name: text("name").notNull().unique(),
@@ -41,7 +39,6 @@ export const accounts = pgTable("accounts", {
   state: text("state", { enum: ["active", "drained", "refused", "gone"] }),
 });
 
-/** Each security and option contract that an answer has named, as the newest one describes it. */
 export const instruments = pgTable(
   "instruments",
   {
@@ -72,7 +69,6 @@ export const instruments = pgTable(
   ],
 );
 
-/** Each answer of the service, or piece of a file, without its body, which is in the journal. */
 export const responses = pgTable(
   "responses",
   {
@@ -98,7 +94,6 @@ export const responses = pgTable(
   (table) => [primaryKey({ columns: [table.observedAt, table.sourceId, table.requestId] })],
 );
 
-/** Which quote a row is of. */
 const quoteKey = () => ({
   observedAt: instant("observed_at").notNull(),
   instrumentId: integer("instrument_id").notNull(),
@@ -111,14 +106,12 @@ export const quoteColumns = () => ({
   ...numberColumns(PRICE_FIELDS),
 });
 
-/** What one answer says of an instrument's prices. `observedAt` is when the answer arrived. */
 export const quotes = pgTable("quotes", quoteColumns(), (table) => [
   primaryKey({ columns: [table.instrumentId, table.observedAt, table.sourceId] }),
 ]);
 
 export const extendedColumns = () => ({ ...quoteKey(), ...numberColumns(EXTENDED_FIELDS) });
 
-/** The other fields of the same quotes. */
 export const extendedQuotes = pgTable("extended_quotes", extendedColumns(), (table) => [
   primaryKey({ columns: [table.instrumentId, table.observedAt, table.sourceId] }),
 ]);
@@ -130,7 +123,6 @@ export const dividends = pgTable(
   (table) => [primaryKey({ columns: [table.instrumentId, table.observedAt, table.sourceId] })],
 );
 
-/** What could not become a row, or a value of one, and why. */
 export const deadLetters = pgTable(
   "dead_letters",
   {
@@ -145,7 +137,6 @@ export const deadLetters = pgTable(
   (table) => [primaryKey({ columns: [table.observedAt, table.sourceId, table.ordinal] })],
 );
 
-/** Each set of instruments that a job was due to poll, kept once. */
 export const dueSets = pgTable("due_sets", {
   id: integer("id").primaryKey().generatedByDefaultAsIdentity(),
   digest: text("digest").notNull().unique(),
@@ -188,7 +179,6 @@ export const misses = pgTable(
   ],
 );
 
-/** When the clock of the machine that collects was moved, and by how much. */
 export const clockSteps = pgTable(
   "clock_steps",
   {
@@ -211,7 +201,6 @@ export const sessions = pgTable("sessions", {
 
 const sourceKind = (name: string) => text(name, { enum: ["account", "simulated", "import"] }).notNull();
 
-/** What a view says of the instrument. */
 const named = () => ({
   instrumentId: integer("instrument_id").notNull(),
   securityType: text("security_type").notNull(),
@@ -221,7 +210,6 @@ const named = () => ({
   strike: numeric("strike"),
 });
 
-/** The newest quote of each instrument. */
 export const latestQuotes = pgView("latest_quotes", {
   ...named(),
   description: text("description"),
@@ -252,7 +240,6 @@ export const latestQuotes = pgView("latest_quotes", {
   greeksAt: instant("greeks_at"),
 }).existing();
 
-/** Price and count columns that all bars share. */
 const bar = () => ({
   open: numeric("open"),
   high: numeric("high"),
@@ -264,7 +251,6 @@ const bar = () => ({
   sourceName: text("source_name").notNull(),
 });
 
-/** Which series and session a bar is of. */
 const series = () => ({
   ...named(),
   source: sourceKind("source"),
@@ -286,7 +272,6 @@ export const bars5m = pgView("bars_5m", {
 }).existing();
 export const bars1h = pgView("bars_1h", intradayBar()).existing();
 
-/** One bar for each exchange date. */
 export const bars1d = pgView("bars_1d", {
   ...series(),
   session: text("session", { enum: ["regular", "early", "closed"] }).notNull(),

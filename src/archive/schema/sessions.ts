@@ -122,7 +122,6 @@ async function readDays(client: pg.ClientBase): Promise<CalendarOverride[]> {
   }));
 }
 
-/** Dates of which two lists do not say the same. */
 function differing(some: readonly CalendarOverride[], others: readonly CalendarOverride[]): string[] {
   const texts = (days: readonly CalendarOverride[]): Map<string, string> =>
     new Map(
@@ -180,7 +179,6 @@ async function followHours(client: pg.ClientBase, before: Hours, after: Hours): 
   await markLate(client, dates);
 }
 
-/** The hours of the sessions of some dates, as text. */
 async function readHours(client: pg.ClientBase, from: string, to: string): Promise<Hours> {
   const { rows } = await client.query<{ date: string; hours: string }>(
     "select date::text, concat_ws(' ', pre_at, open_at, close_at, post_at) as hours from sessions where date between $1 and $2",

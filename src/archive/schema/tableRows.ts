@@ -16,6 +16,7 @@ import {
 } from "drizzle-orm/pg-core";
 import type pg from "pg";
 import type { Queryable } from "../connect/transaction.ts";
+import { QuotekeeperError } from "../../ground/errors.ts";
 import { cleanText } from "../../ground/outsideText.ts";
 
 /** A time as the program writes instants: SQL of a `timestamptz`. */
@@ -67,7 +68,6 @@ export function columnList<T extends PgTable>(table: T, ...fields: [FieldOf<T>, 
   return fields.map((field) => columns[field]?.name).join(", ");
 }
 
-/** The names of all columns of a table, in its order. */
 export function allColumns(table: PgTable): string {
   return Object.values(getTableColumns(table))
     .map(({ name }) => name)
@@ -135,8 +135,8 @@ async function insertUnnested(
 
 /** A column of arrays has none: unnest would take them apart. */
 function unnestedType(column: PgColumn): string {
-  if (column.dataType === "array") throw new Error(`unnest would take the arrays of ${column.name} apart`);
-  return column.getSQLType();
+  if (column.dataType !== "array") return column.getSQLType();
+  throw new QuotekeeperError("UNEXPECTED", `unnest would take the arrays of ${column.name} apart`);
 }
 
 /** Drizzle's own value of a column is what the driver takes, except for JSON, of which an array has text. */
@@ -160,7 +160,6 @@ function replacing(table: PgTable): string {
     where (${texts("kept")}) is distinct from (${texts("excluded")})`;
 }
 
-/** Text for a `text` column. */
 export function clean(text: string | null | undefined): string | null {
   return typeof text === "string" ? cleanText(text) : null;
 }

@@ -1,10 +1,10 @@
 /** What TimescaleDB Community adds: compression, and retention if it is wanted. */
 import type pg from "pg";
+import type { Queryable } from "../connect/transaction.ts";
 
 /** Rows of a chunk are compressed when all of them are older than this. */
 const COMPRESS_AFTER = "7 days";
 
-/** Tables that are compressed, and what their rows are grouped by. */
 const COMPRESSED = [
   { table: "quotes", segmentBy: "instrument_id, source_id", orderBy: "observed_at desc" },
   { table: "extended_quotes", segmentBy: "instrument_id, source_id", orderBy: "observed_at desc" },
@@ -71,8 +71,8 @@ async function retain(client: pg.ClientBase, days: number | null): Promise<void>
 }
 
 /** How many days of quotes are kept; null: all of them. */
-export async function readRetention(db: pg.ClientBase | pg.Pool): Promise<number | null> {
-  const { rows } = await (db as pg.ClientBase).query<{ days: number }>(
+export async function readRetention(db: Queryable): Promise<number | null> {
+  const { rows } = await db.query<{ days: number }>(
     "select (config->>'days')::int as days from timescaledb_information.jobs where proc_name = 'drop_old_quotes' and proc_schema = current_schema()",
   );
   return rows[0]?.days ?? null;

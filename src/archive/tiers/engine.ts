@@ -24,7 +24,6 @@ export type Engine = {
   hasOneSnapshot: boolean;
 };
 
-/** Tables on one machine. */
 export const ONE_MACHINE: Engine = {
   instrumentsLocked: "order by i.id for no key update of i",
   newestBars: `(

@@ -1,5 +1,6 @@
 /** From native partitions to hypertables, every row kept: for an empty database at once, for a filled one when asked. */
 import type pg from "pg";
+import { QuotekeeperError } from "../../ground/errors.ts";
 
 /** Tables that are partitioned by `observed_at`. */
 export const PARTITIONED_TABLES = ["responses", "quotes", "extended_quotes", "dividends"] as const;
@@ -60,7 +61,10 @@ async function moveTable(client: pg.ClientBase, table: (typeof PARTITIONED_TABLE
   );
   const [{ before, after } = { before: "?", after: "!" }] = rows;
   if (before !== after)
-    throw new Error(`${table} has ${before} rows, ${after} of them arrived: nothing was moved`);
+    throw new QuotekeeperError(
+      "UNEXPECTED",
+      `${table} has ${before} rows, ${after} of them arrived: nothing was moved`,
+    );
   await client.query(`drop table ${old}`);
   for (const { statement } of indexes) await client.query(statement);
 }

@@ -9,10 +9,8 @@ import { counted } from "../../ground/figures.ts";
 /** `plain`: native range partitions; `apache`: hypertables; `community`: also compression and aggregates; `citus`: cut over nodes. */
 type TierName = "plain" | "apache" | "community" | "citus";
 
-/** How a database stores the archive. */
 export type Tier = {
   name: TierName;
-  /** Version of the PostgreSQL server, `15.18`. */
   postgres: string;
   /** Version of TimescaleDB in this database; null on a tier without it. */
   timescaledb: string | null;

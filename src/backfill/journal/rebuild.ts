@@ -22,7 +22,7 @@ import { grouped } from "../../collect/asks.ts";
 import { segmentHour } from "../../journal/segmentName.ts";
 import type { SegmentInfo } from "../../journal/segments.ts";
 import { exchangeDate } from "../../market/calendar/dates.ts";
-import { restoreFills, type SlotKey } from "../../archive/refill/fillSlots.ts";
+import { restoreFills, type SlotKey } from "../../archive/refill/restoreFills.ts";
 import { withLoaded } from "../../archive/refill/backfillReport.ts";
 import {
   hasOtherAnswers,

@@ -10,7 +10,7 @@ import { LEDGER_SOURCE_IDS } from "../../archive/ledger/ledgerNames.ts";
 import type { SeenInstruments } from "../../archive/load/seen.ts";
 import type { JournaledNote } from "../../archive/load/loadNotes.ts";
 import { dateOf } from "../../ground/clock.ts";
-import type { SlotKey } from "../../archive/refill/fillSlots.ts";
+import type { SlotKey } from "../../archive/refill/restoreFills.ts";
 import { DEFAULT_ACCOUNT, type TimeRange } from "../../journal/record.ts";
 
 export class Restoring {

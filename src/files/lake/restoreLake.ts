@@ -64,21 +64,16 @@ export async function restoreDay(
     const file = tableOf(day, table.name);
     if (!file) continue;
     const fault = await faultOf(files, file);
-    if (fault !== null) throw unproven(`${files.pathOf(file)} ${fault}`);
+    if (fault !== null) throw new QuotekeeperError("LAKE_UNPROVEN", `${files.pathOf(file)} ${fault}`);
     const { rows, columns } = file;
     const lines = (wanted: readonly string[]): AsyncGenerator<string> =>
       copyLines({ path: files.pathOf(file), rows }, wanted);
     all.push({ table, rows, columns, lines });
   }
-  const counts = await bringBack(pool, day.date, { all, changed });
-  if (typeof counts === "string") throw unproven(`${files.dir}, ${day.date}: ${counts}`);
+  const counts = await bringBack(pool, day.date, { lake: files.dir, all, changed });
   const countOf = (name: (typeof HOT_TABLES)[number]): number =>
     counts[all.findIndex(({ table }) => table.name === name)] ?? 0;
   return { quotes: countOf("quotes"), extended_quotes: countOf("extended_quotes") };
-}
-
-function unproven(detail: string): QuotekeeperError {
-  return new QuotekeeperError("LAKE_UNPROVEN", detail);
 }
 
 /** Characters that end a value or a line of COPY's text, or begin something else. */

@@ -10,7 +10,7 @@ import { mapInTurns } from "../../archive/ask/mapInTurns.ts";
 import { readMissedBars } from "../../archive/ask/missedBars.ts";
 import { readQuotes } from "../../archive/ask/quotes.ts";
 import { INTERVALS } from "../../archive/ask/widths.ts";
-import { databaseError, DatabaseProblem, isRetryable } from "../../archive/connect/databaseError.ts";
+import { databaseError, isRetryable } from "../../archive/connect/databaseError.ts";
 import { explain } from "../../archive/connect/explain.ts";
 import { currentVersion } from "../../archive/schema/migrations.ts";
 import { type Clock, systemClock } from "../../ground/clock.ts";
@@ -143,7 +143,7 @@ async function whyUnreadable(pool: pg.Pool, error: unknown): Promise<unknown> {
   if (isTold(error)) return error;
   const version = await currentVersion(pool).catch((reason: unknown) => reason);
   if (version === 0 && isMissingTable(error)) return "empty";
-  return version instanceof DatabaseProblem ? version : explain(pool, error);
+  return version instanceof QuotekeeperError ? version : explain(pool, error);
 }
 
 /** SQLSTATE 42P01, undefined_table. */
@@ -159,7 +159,7 @@ function nothingYet(address: string): ApiError {
 
 /** Errors of the database with their remedies; nothing of a statement or of a password is in them. */
 function unavailable(error: unknown, address: string): ApiError {
-  return { error: problemOf(error instanceof QuotekeeperError ? error : databaseError(error, address)) };
+  return { error: problemOf(databaseError(error, address)) };
 }
 
 /** JSON text of long answers in parts, with a turn of the event loop after each. @returns what `JSON.stringify` returns */

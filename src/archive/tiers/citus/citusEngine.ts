@@ -4,8 +4,9 @@
  * the coordinator. docs/decisions/citus.md
  */
 import type { Queryable } from "../../connect/transaction.ts";
+import { QuotekeeperError } from "../../../ground/errors.ts";
 import { type Engine, ONE_MACHINE } from "../engine.ts";
-import { isOnCitus, readIsOnCitus } from "./isOnCitus.ts";
+import { isOnCitus } from "./isOnCitus.ts";
 import { NEAR_FOUND } from "./near.ts";
 
 /** A worker looks for rows of its own series alone. Who writes to a table that all nodes have locks the whole. */
@@ -34,11 +35,6 @@ export async function engineOf(db: Queryable): Promise<Engine> {
   return (await isOnCitus(db)) ? CITUS : ONE_MACHINE;
 }
 
-/** The same, asked anew and not remembered: for a connection whose tables other ones hide next. */
-export async function readEngine(db: Queryable): Promise<Engine> {
-  return (await readIsOnCitus(db, () => undefined)) ? CITUS : ONE_MACHINE;
-}
-
 /**
  * For the rest of a transaction each worker is asked over one connection: what was written to a copied table over one cannot be
  * joined with rows that were written over another (25001). Citus opens more of them when a worker takes longer than some
@@ -58,7 +54,7 @@ const LOOK_AGAIN_S = 0.01;
  * Resolves when all that was committed at the call can be seen on every node. There is no common snapshot: whoever has read a
  * position may find rows before it missing for a moment. Code that compares both reads the position, waits, then reads the rows.
  *
- * @throws the database's errors; 08006 when a worker cannot be asked
+ * @throws QuotekeeperError DATABASE_UNREACHABLE when a worker cannot be asked; the database's errors
  */
 export async function commitsSettled(db: Queryable): Promise<void> {
   if (!(await isOnCitus(db))) return;
@@ -79,14 +75,9 @@ async function readPrepared(db: Queryable): Promise<string[]> {
   );
   const away = rows.find(({ success }) => !success);
   if (away !== undefined)
-    throw Object.assign(new Error(`a worker of Citus cannot be asked: ${away.result}`), {
-      code: CONNECTION_FAILURE,
-    });
+    throw new QuotekeeperError("DATABASE_UNREACHABLE", `a worker of Citus cannot be asked: ${away.result}`);
   return rows.flatMap(({ result }) => result.split(" ").filter((gid) => gid !== ""));
 }
-
-/** 08006 connection_failure. PostgreSQL Appendix A. */
-const CONNECTION_FAILURE = "08006";
 
 /** Only who may: it is asked for first, since an error would end a transaction under way. */
 async function finishCommits(db: Queryable): Promise<void> {

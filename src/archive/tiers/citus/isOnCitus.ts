@@ -14,7 +14,7 @@ export function isOnCitus(db: Queryable): Promise<boolean> {
 }
 
 /** @param forget called where a move may come: then it is asked for again */
-export async function readIsOnCitus(db: Queryable, forget: () => void): Promise<boolean> {
+async function readIsOnCitus(db: Queryable, forget: () => void): Promise<boolean> {
   const catalog = await db.query<{ there: boolean }>(
     "select to_regclass('pg_catalog.pg_dist_partition') is not null as there",
   );

@@ -70,7 +70,10 @@ export async function moveToCitus(client: pg.ClientBase): Promise<void> {
       );
     const after = await countRows(client);
     if (after !== before)
-      throw new Error(`${after} rows are there after the move, and ${before} were: nothing was moved`);
+      throw new QuotekeeperError(
+        "UNEXPECTED",
+        `${after} rows are there after the move, and ${before} were: nothing was moved`,
+      );
     for (const table of TABLES)
       await client.query("select truncate_local_data_after_distributing_table($1::regclass)", [table]);
   });
