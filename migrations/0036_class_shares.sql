@@ -57,16 +57,22 @@ begin
   if not moves then
     delete from class_shares c using class_shares d where d.symbol = c.symbol and d.into_id is not null;
   end if;
+  -- Without it the planner takes the few names for a thousand, and joins tables as a whole.
+  analyze class_shares;
 
   if exists (select from class_shares where into_id is not null) then
     if exists (select from pg_settings where name = 'timescaledb.max_tuples_decompressed_per_dml_transaction') then
       perform set_config('timescaledb.max_tuples_decompressed_per_dml_transaction', '0', true);
     end if;
-    foreach kept in array array['quotes', 'extended_quotes', 'dividends'] loop
-      execute format(
-        'delete from %1$I t using class_shares c, %1$I k
-         where t.instrument_id = c.id and k.instrument_id = c.into_id and k.observed_at = t.observed_at and k.source_id = t.source_id', kept);
-      execute format('update %I t set instrument_id = c.into_id from class_shares c where t.instrument_id = c.id and c.into_id is not null', kept);
+    -- One instrument at a time, so that its rows are found by the index, and TimescaleDB unpacks its rows alone.
+    for share in select id, into_id from class_shares where into_id is not null loop
+      foreach kept in array array['quotes', 'extended_quotes', 'dividends'] loop
+        execute format(
+          'delete from %1$I t where t.instrument_id = %2$s and exists (
+             select from %1$I k where k.instrument_id = %3$s and k.observed_at = t.observed_at and k.source_id = t.source_id)',
+          kept, share.id, share.into_id);
+        execute format('update %1$I set instrument_id = %3$s where instrument_id = %2$s', kept, share.id, share.into_id);
+      end loop;
     end loop;
     delete from derived_closes t using class_shares c, derived_closes k
     where t.instrument_id = c.id and k.instrument_id = c.into_id and k.date = t.date and k.source_id = t.source_id;
