@@ -97,8 +97,10 @@ export function option(takes: string, help: string, parse?: Input<unknown>["pars
   return { takes, help, otherwise: null, parse };
 }
 
-/** A word that stands in `<>` has to be given. */
-type Word<Takes extends string, Value> = Input<Takes extends `<${string}` ? Value : Value | null>;
+/** A word that stands in `<>` has to be given; of `[words...]` there may be none. */
+type Word<Takes extends string, Value> = Input<
+  Takes extends `<${string}` | `${string}...]` ? Value : Value | null
+>;
 
 /** A word behind the command. */
 export function word<Takes extends string>(takes: Takes, help: string): Word<Takes, Text<Takes>>;
@@ -108,7 +110,7 @@ export function word<Takes extends string, Value>(
   parse: (text: string) => Value,
 ): Word<Takes, Value>;
 export function word(takes: string, help: string, parse?: Input<unknown>["parse"]): Input<unknown> {
-  return { takes, help, otherwise: null, isWord: true, parse };
+  return { takes, help, otherwise: takes.includes("...") ? [] : null, isWord: true, parse };
 }
 
 /** An option whose value is one of some words. */

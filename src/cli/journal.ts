@@ -70,19 +70,17 @@ const accept = command({
   },
   json: journalAcceptJson,
   run: async (config, { clock, stdout }, { names, before, printJson }) => {
-    if (names === null && before === null)
+    if (names.length === 0 && before === null)
       throw new QuotekeeperError("USAGE", "name segments as `journal verify` does, or give --before");
     const dir = journalDir(config);
     const beforeHour = before === null ? null : hourOf(Date.parse(before));
     const { loaded } = await readLoadedSegments(config, clock);
     const options = { clock, fs: fileSystem(config.journalReaders), loaded };
-    const accepted = await acceptMissing(dir, { names: names ?? [], beforeHour }, options).catch(
-      (cause: unknown) => {
-        if (cause instanceof QuotekeeperError) throw cause;
-        const detail = `${join(dir, SEGMENT_LIST)} cannot be written: ${errnoOf(cause)}`;
-        throw new QuotekeeperError("JOURNAL_WRITE_FAILED", detail, { cause });
-      },
-    );
+    const accepted = await acceptMissing(dir, { names, beforeHour }, options).catch((cause: unknown) => {
+      if (cause instanceof QuotekeeperError) throw cause;
+      const detail = `${join(dir, SEGMENT_LIST)} cannot be written: ${errnoOf(cause)}`;
+      throw new QuotekeeperError("JOURNAL_WRITE_FAILED", detail, { cause });
+    });
     if (printJson) printJson({ accepted });
     else if (accepted.length === 0) say(stdout, "Nothing to accept.");
     else say(stdout, ...accepted.map(({ segment, as }) => `${segment}: ${ACCEPTED_AS[as]}`));
