@@ -8,7 +8,7 @@ import { newer, isOld, now, page, simulated, trouble, startFeed } from "./lib/ne
 import { nowMs, serverTime } from "./lib/pageClock.ts";
 import { heardMs, sight } from "./lib/pageLine.ts";
 import { href, path, view, VIEWS } from "./lib/router.ts";
-import { nextTheme, theme } from "./lib/screen.ts";
+import { nextTheme, theme } from "./lib/pageLook.ts";
 import { ProblemNote } from "./parts/notes.tsx";
 import { FindInstrument } from "./parts/search.tsx";
 import { ChainPage } from "./views/chainPage.tsx";

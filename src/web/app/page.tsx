@@ -18,7 +18,7 @@ import { startFeed } from "./lib/newest.ts";
 import { startClock } from "./lib/pageClock.ts";
 import { startRouter } from "./lib/router.ts";
 import { startSlash } from "./parts/search.tsx";
-import { startTheme } from "./lib/screen.ts";
+import { startTheme } from "./lib/pageLook.ts";
 
 startTheme();
 startSlash();

@@ -106,7 +106,7 @@ type MissSummary = Pick<MissRow, "job" | "reason" | "count" | "firstAt" | "lastA
  * A run of neighbouring places of a chart at which quotes are missing: `empty` ones have no bar, others a bar of fewer
  * quotes than were due. `missed` is none where the ledger knows nothing of the hole.
  */
-export type Hole = { from: number; to: number; empty: boolean; missed: MissSummary[] };
+type Hole = { from: number; to: number; empty: boolean; missed: MissSummary[] };
 
 /**
  * The holes of a chart, ascending. A miss belongs to the place that had begun when its slot came: also where that is a

@@ -14,7 +14,7 @@ import {
   readoutOf,
   spoken,
 } from "../lib/drawing.ts";
-import { shownDark } from "../lib/screen.ts";
+import { shownDark } from "../lib/pageLook.ts";
 import { counted, NOTHING, price, thousands } from "../../../ground/figures.ts";
 import { isOfDates } from "../../../archive/ask/widths.ts";
 import type { Bar } from "../../../archive/ask/dashboardTypes.ts";

@@ -5,7 +5,7 @@ import type { ChainKey, ChainView, TermPoint } from "../../../archive/ask/dashbo
 import { counted, percent, price, thousands } from "../../../ground/figures.ts";
 import { SET_NAMES, type SetName, stopAt, stopsOf } from "../lib/chainColumns.ts";
 import { DAY_MS, dayAndTime, exchangeDateOf } from "../lib/format.ts";
-import { slim } from "../lib/screen.ts";
+import { slim } from "../lib/pageLook.ts";
 import { nowMs } from "../lib/pageClock.ts";
 import { href, parameter, setParameters } from "../lib/router.ts";
 import { type ListedSide, useInMiddle } from "./chainTable.tsx";

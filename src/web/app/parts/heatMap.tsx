@@ -110,7 +110,7 @@ function Row({ row, place, dates, mixed, chosen }: RowProps) {
 }
 
 /** Names a cell of the map: its numbers may change while it is looked at. */
-export type Field = { date: string; instrument: string; source: SourceKind };
+type Field = { date: string; instrument: string; source: SourceKind };
 
 /** `sourceId`: of the field's source. */
 type WhyProps = { field: Field | null; cell: HeatCell | null; sourceId: number | undefined };

@@ -3,7 +3,7 @@ import { useEffect } from "preact/hooks";
 import type { ChainKey, ChainView, TermPoint } from "../../../archive/ask/dashboardTypes.ts";
 import { counted, percent } from "../../../ground/figures.ts";
 import { isVague } from "../lib/curves.ts";
-import { follow, narrow, slim } from "../lib/screen.ts";
+import { follow, narrow, slim } from "../lib/pageLook.ts";
 import { parameter, path, setParameters } from "../lib/router.ts";
 import { several } from "../lib/newest.ts";
 import { atTheMoney, contractsOf, nearTheMoney, strikeRows } from "../lib/chainColumns.ts";
