@@ -21,10 +21,7 @@ export type PieceBatch = {
   done: number;
 };
 
-export function recordOf(
-  { requestId, observedAt, request, body }: Piece,
-  name: string,
-): ResponseRecord {
+export function recordOf({ requestId, observedAt, request, body }: Piece, name: string): ResponseRecord {
   return {
     kind: "response",
     requestId,
