@@ -1,5 +1,6 @@
 /** A collector of the fleet: its governor, and what is due to it. */
-import { admission, step, type GovernorState } from "../../src/collect/governor/governor.ts";
+import { admission, step } from "../../src/collect/governor/governor.ts";
+import type { GovernorState } from "../../src/collect/governor/state.ts";
 import { handOver } from "../../src/collect/governor/handover.ts";
 import { eventOf } from "./ours.ts";
 import type { World } from "./world.ts";

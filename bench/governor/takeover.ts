@@ -1,5 +1,6 @@
 /** One run of the fleet: what happens to the first collector, and the second taking over by the rules of the lease. */
-import { admission, createGovernor, type GovernorConfig } from "../../src/collect/governor/governor.ts";
+import { admission, createGovernor } from "../../src/collect/governor/governor.ts";
+import type { GovernorConfig } from "../../src/collect/governor/state.ts";
 import { inherit } from "../../src/collect/governor/handover.ts";
 import type { Moment } from "../../src/accounts/lease/leaseRules.ts";
 import { LeaseTrust } from "../../src/accounts/lease/leaseTrust.ts";

@@ -136,8 +136,8 @@ type JsonSchema = {
 type Field = { types: Set<string>; mayBeAbsent: boolean };
 
 /** Each field that a command prints with `--json`, with its types: `status: lines[].subject`. */
-export function promisedJson(): Promised {
-  const { $defs } = JSON.parse(jsonSchemaFile()) as { $defs: Record<string, JsonSchema> };
+export async function promisedJson(): Promise<Promised> {
+  const { $defs } = JSON.parse(await jsonSchemaFile()) as { $defs: Record<string, JsonSchema> };
   return Object.fromEntries(
     Object.entries($defs).flatMap(([command, schema]) => {
       const fields = new Map<string, Field>();

@@ -40,7 +40,7 @@ export async function promisesOf(root: string, pool: pg.Pool): Promise<PromiseRe
       error: promisedErrors(),
       "table, view or column": await promisedColumns(pool),
       "SQL function": await promisedFunctions(pool),
-      "field of --json": promisedJson(),
+      "field of --json": await promisedJson(),
       metric: promisedMetrics(),
       "field of the journal": headFields(heads),
     },
