@@ -16,7 +16,7 @@ import {
   YAMLParseError,
 } from "yaml";
 import type { z } from "zod";
-import { QuotekeeperError } from "../ground/errors.ts";
+import { QuotekeeperError, systemError } from "../ground/errors.ts";
 import { alternatives, plainError, problemsOf, sentence, yamlSentence } from "./wording.ts";
 import { inShort } from "../ground/outsideText.ts";
 import { counted } from "../ground/figures.ts";
@@ -135,7 +135,7 @@ function rangeOf(slips: readonly { line: number; isLocal: boolean }[]): {
  */
 export function parsePlainYaml(text: string): unknown {
   const tokens = tokensOf(text);
-  if (typeof tokens === "string") throw Object.assign(new Error(tokens), { code: tokens });
+  if (typeof tokens === "string") throw systemError(tokens, tokens);
   return parse(text, { schema: "failsafe" });
 }
 
