@@ -54,7 +54,13 @@ begin
   if to_regclass('pg_dist_partition') is not null then
     execute 'select not exists (select from pg_dist_partition where logicalrelid = ''quotes''::regclass)' into moves;
   end if;
-  if not moves then
+  if moves then
+    -- Nor can a quote that the lake alone has.
+    delete from class_shares c using class_shares d
+    where d.symbol = c.symbol and d.into_id is not null and exists (
+      select from session_bars b join dropped_days l on l.date = b.date where b.instrument_id = d.id
+    );
+  else
     delete from class_shares c using class_shares d where d.symbol = c.symbol and d.into_id is not null;
   end if;
   -- Without it the planner takes the few names for a thousand, and joins tables as a whole.

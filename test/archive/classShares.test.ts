@@ -77,6 +77,23 @@ onePlain(
 );
 
 onePlain(
+  "BRK/B and BRK.B stay two instruments after migrate where the lake alone has quotes of BRK/B, and what to do is said",
+  async () => {
+    const pool = await archiveOfBefore();
+    await pool.query(
+      "insert into dropped_days (date, dropped_at) select date, now() from session_bars where instrument_id = 901",
+    );
+
+    const { toRebuild } = await migrate(pool, NOW);
+
+    expect(
+      await rowsOfQuery(pool, "select symbol from instruments where id between 901 and 904 order by 1"),
+    ).toEqual(["BAC/PRL", "BRK.B", "BRK/B", "HEI.A"].map((symbol) => ({ symbol })));
+    expect(toRebuild).toMatch(/^The archive has class shares twice, .*`quotekeeper lake restore`/);
+  },
+);
+
+onePlain(
   "the ledger of an archive that has BRK/B has BRK.B after migrate, and due is stored and missed in each slot",
   async () => {
     const pool = await archiveOfBefore();

@@ -95,7 +95,7 @@ const TO_REBUILD =
   "Rows of Tradier from before this version have sizes of stocks that are a hundred times too large, and theta and rho of puts that are the call's. `quotekeeper backfill --journal --rebuild` puts them right (docs/upgrade.md).";
 
 const STILL_TWO =
-  "The archive has class shares twice, as BRK/B and as BRK.B: Citus moves no quote to another instrument. `quotekeeper backfill --journal --rebuild` makes them one, and puts right sizes and greeks of Tradier (docs/upgrade.md).";
+  "The archive has class shares twice, as BRK/B and as BRK.B: neither on Citus nor in the lake does a quote move to another instrument. `quotekeeper lake restore` of all dates, then `quotekeeper backfill --journal --rebuild` makes them one, and puts right sizes and greeks of Tradier (docs/upgrade.md).";
 
 /** Null: the archive has no such rows, or a whole rebuild was done since. */
 async function readToRebuild(client: pg.PoolClient): Promise<string | null> {
