@@ -8,7 +8,13 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PACKAGE_ROOT } from "../../ground/packageRoot.ts";
 
-export type Script = { name: string; sql: string; sha256: string };
+export type Script = {
+  name: string;
+  sql: string;
+  sha256: string;
+  /** Sums of earlier texts that leave a database as this one does. Absent: there are none. */
+  formerly?: readonly string[];
+};
 
 /** A file that is applied once; the number is the version of the schema behind it. */
 export type Migration = Script & { version: number };
@@ -43,7 +49,9 @@ async function readScripts(dir: string): Promise<Script[]> {
   return Promise.all(
     names.map(async (name) => {
       const sql = await readFile(join(dir, name), "utf8");
-      return { name, sql, sha256: createHash("sha256").update(sql).digest("hex") };
+      const formerly = [...sql.matchAll(/^-- formerly (\w{64})$/gmu)].map(([, sum = ""]) => sum);
+      const sha256 = createHash("sha256").update(sql).digest("hex");
+      return { name, sql, sha256, ...(formerly.length > 0 && { formerly }) };
     }),
   );
 }

@@ -235,9 +235,9 @@ function pendingOf(history: History, applied: ReadonlyMap<number, string>): Migr
   }
   const [baseline, ...later] = migrations;
   if (baseline === undefined || at === 0) return [...migrations];
-  for (const { version, name, sha256 } of later) {
+  for (const { version, name, sha256, formerly = [] } of later) {
     const kept = applied.get(version);
-    if (kept !== undefined && kept !== sha256) {
+    if (kept !== undefined && kept !== sha256 && !formerly.includes(kept)) {
       throw new QuotekeeperError(
         "MIGRATION_CHANGED",
         `${name} differs from the file that this database was migrated with`,
