@@ -27,7 +27,7 @@ const FEATURES = [
   ],
   [
     "collecting",
-    /^collect\/(?!login)|^collector\/(pipeline|collection|stations)|^schedule\/(followJobs|clockFile)|^status\/rightClock|^cli\/(start|collecting)/,
+    /^collect\/(?!login)|^collector\/(pipeline|collector|collection|stations)|^schedule\/(followJobs|clockFile)|^status\/rightClock|^cli\/(start|collecting)/,
   ],
   ["schedule, job files, calendar", /^schedule\/|^market\/|^cli\/(jobs|calendar)/],
   [

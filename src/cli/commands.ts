@@ -74,7 +74,7 @@ export const COMMANDS: Readonly<Record<string, Readonly<Record<string, KnownComm
       load: async () => (await import("./serve.ts")).serve,
     },
     "serve keys": {
-      does: "who may call the service: keys that outlive a run, sealed in the data directory",
+      does: "who may call the service: keys that outlive a run, in a file that only its owner may read",
       example: "serve keys add notebook",
       load: async () => (await import("./serveKeys.ts")).serveKeys,
     },
