@@ -84,10 +84,13 @@ test("the page names every field of an answer that is read", () => {
   const source = ["etradeQuote", "etradeContract"]
     .map((name) => read(`src/services/etrade/${name}.ts`))
     .join("");
-  const fields = [...source.matchAll(/\b(?:fields|all|data|side|product|current)\.\w+\(([^)]*)\)/g)].flatMap(
+  const namesIn = (text: string): string[] => [...text.matchAll(/"(\w{2,})"/g)].map(([, name = ""]) => name);
+  const asked = [...source.matchAll(/\b(?:fields|all|data|side|product|current)\.\w+\(([^)]*)\)/g)].flatMap(
     // The arguments behind the first are our own words.
-    ([, given = ""]) => [...(given.split(",")[0] ?? "").matchAll(/"(\w{2,})"/g)].map(([, name = ""]) => name),
+    ([, given = ""]) => namesIn(given.split(",")[0] ?? ""),
   );
+  const inTables = [...source.matchAll(/: Keys = \{(.*?)\};/gs)].flatMap(([, table = ""]) => namesIn(table));
+  const fields = [...asked, ...inTables];
 
   expect(new Set(fields).size).toBeGreaterThan(40);
   expect(fields.filter((name) => !PAGE.includes(`\`${name}\``))).toEqual([]);
