@@ -12,7 +12,7 @@ import type { QuoteSource } from "./source.ts";
 import type { Edges } from "../ground/edges.ts";
 import { type Archive, archiveExists, withSchema } from "../archive/openArchive.ts";
 
-export type SourceRequest = {
+type SourceRequest = {
   source: "archive" | "simulated";
   /** Seed of the simulated market. */
   seed: number;

@@ -16,7 +16,7 @@ export type Credentials = {
   accessTokenSecret: string;
 };
 
-export type SigningSecrets = Pick<Credentials, "consumerSecret" | "accessTokenSecret">;
+type SigningSecrets = Pick<Credentials, "consumerSecret" | "accessTokenSecret">;
 
 /**
  * The base string URI, RFC 5849 section 3.4.1.2: scheme and host in lower case, the port only when it
