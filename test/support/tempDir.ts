@@ -7,7 +7,7 @@ const made: string[] = [];
 
 afterAll(() => {
   // A program that was told to end (a browser, PostgreSQL) may still write there for a moment.
-  for (const dir of made) rmSync(dir, { recursive: true, force: true, maxRetries: 10 });
+  for (const dir of made) rmSync(dir, { recursive: true, force: true, maxRetries: 20 });
 });
 
 /** An empty directory, removed when the test file ends. */
