@@ -13,14 +13,13 @@ export const STILL_DELAY_MINUTES = 15;
  * @param q the quote's alias, which has observed_at, quoted_at and delayed
  */
 export function stillSince(q: string): string {
+  // Written out each time: Citus pushes no lateral join down.
+  const at = `(${q}.observed_at - case when ${q}.delayed then interval '${STILL_DELAY_MINUTES} minutes' else interval '0' end)`;
   return `case when ${q}.quoted_at is not null then (
     select ${q}.quoted_at
     from sessions t
-    cross join lateral (
-      select ${q}.observed_at - case when ${q}.delayed then interval '${STILL_DELAY_MINUTES} minutes' else interval '0' end as at
-    ) m
     where t.date = (${q}.observed_at at time zone 'America/New_York')::date
-      and m.at >= t.open_at and m.at < t.close_at
-      and m.at - greatest(${q}.quoted_at, t.open_at) > interval '${STILL_MINUTES} minutes'
+      and ${at} >= t.open_at and ${at} < t.close_at
+      and ${at} - greatest(${q}.quoted_at, t.open_at) > interval '${STILL_MINUTES} minutes'
   ) end`;
 }
