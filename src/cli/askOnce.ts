@@ -70,8 +70,14 @@ export function onceJob(
   asked: Partial<OnceJob> & Pick<OnceJob, "name">,
 ): OnceJob {
   return {
-    ...{ once: true, delayed: false, priority: 1000, single: true },
-    ...{ symbols: [], watchlist: null, contracts: [], chains: [] },
+    once: true,
+    delayed: false,
+    priority: 1000,
+    single: true,
+    symbols: [],
+    watchlist: null,
+    contracts: [],
+    chains: [],
     accounts: accounts.map((account) => ({ name: account.name, key: accountKey(account) })),
     ...asked,
   };
@@ -154,7 +160,13 @@ async function untilOver(config: Config, edges: Edges, following: FollowOptions)
         : await acquire(dataDir, { clock, self, warn: (message) => say(stderr, message) });
     if (lock)
       await pollHere(config, {
-        ...{ clock, bootId: edges.bootId, job: file.job, log, look, signal, lock },
+        clock,
+        bootId: edges.bootId,
+        job: file.job,
+        log,
+        look,
+        signal,
+        lock,
         say: (line) => say(stderr, line),
       }).finally(() => lock.release());
     else {

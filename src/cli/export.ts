@@ -54,7 +54,10 @@ export const exportArchive = command({
       withSchema(config, { clock: edges.clock }, ({ pool }) =>
         writeExport({
           ...wanted,
-          ...{ pool, out, tables, signal },
+          pool,
+          out,
+          tables,
+          signal,
           program: `quotekeeper ${VERSION}`,
           writtenAt: edges.clock.now().toISOString(),
           processes: PROCESSES,

@@ -50,8 +50,11 @@ export const poll = command({
       const form = symbols ? "symbols" : watchlist === null ? "option" : "watchlist";
       refuseLacks(account, { form, contracts, delayed });
       const job = onceJob([account], {
-        ...{ name: "poll", delayed: onlyDelayed(account) ?? delayed },
-        ...{ symbols: symbols ?? [], watchlist, contracts },
+        name: "poll",
+        delayed: onlyDelayed(account) ?? delayed,
+        symbols: symbols ?? [],
+        watchlist,
+        contracts,
       });
       // The last answer of each call: one that wakes a session is made again.
       const last = new Map<string, OnceAnswer>();

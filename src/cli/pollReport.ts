@@ -102,7 +102,11 @@ export function linesOf(answers: readonly OnceAnswer[]): QuoteLine[] {
     const { bidSize, askSize, volume } = extended;
     const numbers = { bid, ask, last, change, pctChange, bidSize, askSize, volume, delta: greeksDelta };
     return {
-      ...{ instrument: unitName(unit), description: instrument.description, source, delayed, observedAt },
+      instrument: unitName(unit),
+      description: instrument.description,
+      source,
+      delayed,
+      observedAt,
       ...mapped(numbers, (number) => number && (/e/i.test(number) ? canonicalDecimal(number) : number)),
     };
   });

@@ -74,9 +74,13 @@ export const serve = command({
     const locking = { clock, self: await thisProcess(), work: SERVING, warn };
     const { source, seed, loop, asOf, speed, rows, watchlists } = given;
     const request = {
-      ...{ source, seed, loop },
-      ...{ asOf: asOf ?? undefined, speed: speed ?? undefined },
-      ...{ rows: rows ?? undefined, watchlists: watchlists ?? undefined },
+      source,
+      seed,
+      loop,
+      asOf: asOf ?? undefined,
+      speed: speed ?? undefined,
+      rows: rows ?? undefined,
+      watchlists: watchlists ?? undefined,
     };
     return withSource({ config, edges, request }, async (opened) => {
       const lock = await lockDataDir(resolve(config.dataDir), locking);

@@ -61,7 +61,9 @@ const add = command({
   }),
   run: async (config, edges, { label, access, limit, key, printJson, ...names }) => {
     const { stored, credentials, path } = await addKey(keyPlace(config, edges), {
-      ...{ label, access, quoteLimit: limit },
+      label,
+      access,
+      quoteLimit: limit,
       consumerKey: key?.consumerKey ?? names.consumerKey ?? undefined,
       token: key?.accessToken ?? names.token ?? undefined,
       ...(key && { secrets: key }),

@@ -148,8 +148,16 @@ async function runCourse(
   const acquired = await fleet.join(schema.isReady === false ? 0 : JOIN_PATIENCE_MS);
   const ended = Promise.race([fleet.lost, refused]).then((error) => (course.lost = error).code);
   await work.collect(config, edges, {
-    ...{ opened, fleet: { fleet, acquired }, jobs, schemaReady: schema.settled, openDashboard, meter },
-    ...{ line, log, calm, ending: Promise.race([interrupted, ended]) },
+    opened,
+    fleet: { fleet, acquired },
+    jobs,
+    schemaReady: schema.settled,
+    openDashboard,
+    meter,
+    line,
+    log,
+    calm,
+    ending: Promise.race([interrupted, ended]),
   });
 }
 

@@ -128,7 +128,8 @@ async function openParts(options: CollectionOptions, onOpened: OnOpened): Promis
   };
   const through = { clock, stations, loader: loading.loader, lease: fleet?.fleet ?? ALONE, metered };
   const accounts = new AccountsCalled({
-    ...{ stations, accounts: first.accounts },
+    stations,
+    accounts: first.accounts,
     called: (open) => calledAccount(open, through),
   });
   onOpened(() => accounts.close());
@@ -149,8 +150,16 @@ async function openParts(options: CollectionOptions, onOpened: OnOpened): Promis
   const { batch } = accounts.service;
   const sharers = (fleet ? accounts.sharing : accounts.all.map(({ account }) => account)).map(accountSharer);
   const collector = new Collector({
-    ...{ accounts: called, batch, run, earlier, jobs: first.jobs, calendar, exchange },
-    ...{ clock, log: calm, onChange },
+    accounts: called,
+    batch,
+    run,
+    earlier,
+    jobs: first.jobs,
+    calendar,
+    exchange,
+    clock,
+    log: calm,
+    onChange,
     shares: new Shares(sharers, fleet && ((name) => accounts.isCalled(name)), batch.first),
     ...(fleet && { agreedAt: (at) => fleet.fleet.agreedAt(at) }),
     onNote: (note) => {
@@ -230,7 +239,13 @@ function takeOnce({ config, clock, log }: CollectionOptions, parts: Parts): Take
   const { stations, accounts, collector, notes, noted } = parts;
   const { dir: journalDir, journal } = stations;
   const once = new TakenOnce({
-    ...{ dataDir: resolve(config.dataDir), journalDir, journal, calls: collector.once, notes, clock, log },
+    dataDir: resolve(config.dataDir),
+    journalDir,
+    journal,
+    calls: collector.once,
+    notes,
+    clock,
+    log,
     accounts: () => accounts.all,
     batchSize: accounts.service.batch.first,
   });

@@ -66,7 +66,9 @@ export class Collector {
     const due = (this.#due = new DueShares({ clock, chains, shares, agreedAt, onNote, run }));
     due.jobs = jobs.map((job) => scheduleJob(job, calendar));
     const dispatchers = (this.#dispatchers = new AccountDispatchers({
-      ...{ clock, log, shares },
+      clock,
+      log,
+      shares,
       isCutShort: (want, account) => due.slots.isCutShort(want, account),
       onResult: (planned, result) => {
         this.once.ended(planned, result);
@@ -76,7 +78,13 @@ export class Collector {
       },
     }));
     const outcomes = (this.#outcomes = new Outcomes({
-      ...{ clock, log, batch, chains, slots: due.slots, ownerOf: due.ownerOf, isCalled: due.isCalled },
+      clock,
+      log,
+      batch,
+      chains,
+      slots: due.slots,
+      ownerOf: due.ownerOf,
+      isCalled: due.isCalled,
       lastSeenMs: options.earlier?.lastSeenMs ?? new Map(),
       ask: this.#govern,
       onExpanded: () => due.settleOwners(),

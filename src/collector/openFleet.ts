@@ -41,7 +41,12 @@ export async function openFleet(
   let keeping: Promise<void> = Promise.resolve();
   const pool = archive.openLeases();
   return new Fleet({
-    ...{ store: leaseStore(pool), clock, dead: lock.dead, forgetDead: lock.forgetDead, known, log },
+    store: leaseStore(pool),
+    clock,
+    dead: lock.dead,
+    forgetDead: lock.forgetDead,
+    known,
+    log,
     address: archive.address,
     self: { id: known.id, run: lock.id, host: self.host, pid: self.pid, version: VERSION },
     persist: (now) => void (keeping = keeping.then(() => keepLeaseFile(dataDir, now))),

@@ -39,8 +39,11 @@ export function plainRows(record: ResponseRecord): PieceRows {
   for (const { row, place, found } of read) {
     const die = (why: string, letter: Pick<DeadLetter, "reason" | "instrument">, text?: string | null) =>
       void pieces.deadLetters.push({
-        ...{ observedAt: record.observedAt, ordinal: pieces.deadLetters.length, detail: `${place}: ${why}` },
-        ...{ fragment: text === undefined ? row.bytes.toString("utf8") : text, ...letter },
+        observedAt: record.observedAt,
+        ordinal: pieces.deadLetters.length,
+        detail: `${place}: ${why}`,
+        fragment: text === undefined ? row.bytes.toString("utf8") : text,
+        ...letter,
       });
     if (!found.ok) {
       die(found.problem, { reason: "malformed", instrument: found.name }, found.text);

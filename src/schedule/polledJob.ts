@@ -67,7 +67,13 @@ export function toJob(
 ): Job {
   const { name, schedule, timezone, session, priority } = job;
   return {
-    ...{ name, file, schedule, timezone, session, priority, symbols },
+    name,
+    file,
+    schedule,
+    timezone,
+    session,
+    priority,
+    symbols,
     delayed: (market && onlyDelayed(market)) ?? job.delayed,
     ...(job.account !== undefined && { account: job.account }),
     symbolsFile: job.symbolsFile === undefined ? null : resolve(dirname(file), job.symbolsFile),

@@ -49,7 +49,11 @@ export function collectorsHeartbeat({ config, archive, clock, bootId, log }: Col
   const { heartbeatUrl, heartbeatFailUrl } = config;
   const door = { open: async () => archive, close: async () => undefined, readOnly: false };
   return keepHeartbeat({
-    ...{ heartbeatUrl, heartbeatFailUrl, clock, log, dataDir: resolve(config.dataDir) },
+    heartbeatUrl,
+    heartbeatFailUrl,
+    clock,
+    log,
+    dataDir: resolve(config.dataDir),
     isHealthy: async () => (await readStatus({ config, clock, door, bootId })).healthy,
   });
 }

@@ -117,8 +117,10 @@ async function judge(pool: Queryable, feed: Feed): Promise<Omit<QuotesStatus, "a
   const within = (await readQuotedWithin(pool, window(QUIET_MS))) ?? feed.quotedAt;
   const newest = within > feed.quotedAt ? within : feed.quotedAt;
   return {
-    ...{ ...said, quotedAt: newest.toISOString() },
-    ...{ quietMs: quietMs(newest), stuck: quietMs(newest) > QUIET_MS },
+    ...said,
+    quotedAt: newest.toISOString(),
+    quietMs: quietMs(newest),
+    stuck: quietMs(newest) > QUIET_MS,
   };
 }
 

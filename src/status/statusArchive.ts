@@ -105,7 +105,10 @@ function nothing(state: LineState, text: string, fleet: FleetRows | null = null)
       quotes: [],
       clockSteps: [],
     },
-    ...{ fleet, lake: null, version: null, tier: null },
+    fleet,
+    lake: null,
+    version: null,
+    tier: null,
     database: { subject: "database", state, text },
   };
 }

@@ -79,8 +79,15 @@ function waitingOf(record: ResponseRecord, isRead: boolean): WaitingCounts {
 }
 
 const NOTHING: Health = {
-  ...{ lastAnswerAt: null, lastQuotes: null, lastHour: {}, lastOfOutcome: {}, instruments: 0, sources: [] },
-  ...{ deadLettersToday: 0, lastDeadLetterAt: null, loaded: new Map() },
+  lastAnswerAt: null,
+  lastQuotes: null,
+  lastHour: {},
+  lastOfOutcome: {},
+  instruments: 0,
+  sources: [],
+  deadLettersToday: 0,
+  lastDeadLetterAt: null,
+  loaded: new Map(),
 };
 
 function healthWith(health: Health | null, waiting: readonly WaitingCounts[]): Health {
@@ -102,8 +109,19 @@ function healthWith(health: Health | null, waiting: readonly WaitingCounts[]): H
 
 function unknownOf({ name, limit, limitWindowMs: windowMs }: Account): AccountStatus {
   return {
-    ...{ name, state: "active", calls: 0, limit, windowMs, otherCalls: 0, lastAnswerAt: null, missed: {} },
-    ...{ serviceUsed: null, serviceLimit: null, serviceRemaining: null, market: null, outOfBudget: false },
+    name,
+    state: "active",
+    calls: 0,
+    limit,
+    windowMs,
+    otherCalls: 0,
+    lastAnswerAt: null,
+    missed: {},
+    serviceUsed: null,
+    serviceLimit: null,
+    serviceRemaining: null,
+    market: null,
+    outOfBudget: false,
   };
 }
 

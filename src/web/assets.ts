@@ -29,7 +29,10 @@ export async function serveAssets(app: FastifyInstance, root: string | null = bu
     });
     if (root !== null) {
       await page.register(files, {
-        ...{ root, serve: false, preCompressed: true, cacheControl: false },
+        root,
+        serve: false,
+        preCompressed: true,
+        cacheControl: false,
         setHeaders: (reply, path) => void reply.header("cache-control", cacheOf(path)),
       });
       for (const name of namesIn(root)) page.get(`/${name}`, async (_request, reply) => reply.sendFile(name));

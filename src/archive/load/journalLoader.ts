@@ -83,7 +83,10 @@ export class JournalLoader {
     const { pool, journalDir, keptTo, onDamage, onLoaded } = this.#options;
     let [failed, to] = [false, from];
     const read = readBatches(segment, {
-      ...{ journalDir, from, until: keptTo?.(segment), mayBeGone: true },
+      journalDir,
+      from,
+      until: keptTo?.(segment),
+      mayBeGone: true,
       onDamage: (damage) => {
         failed ||= damage.unreadable !== undefined;
         if (!failed || !this.unreadable.has(segment)) onDamage?.(damage);

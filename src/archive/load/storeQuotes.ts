@@ -43,7 +43,12 @@ export async function storeUnits(client: pg.ClientBase, units: readonly PlacedUn
     await noteTouched(
       client,
       ordered.map(({ instrumentId, sourceId, unit: { observedAt: at, delayed } }) => ({
-        ...{ instrumentId, sourceId, delayed, date: exchangeDateAt(at), firstAt: at, lastAt: at },
+        instrumentId,
+        sourceId,
+        delayed,
+        date: exchangeDateAt(at),
+        firstAt: at,
+        lastAt: at,
       })),
     );
   return stored;

@@ -52,7 +52,11 @@ export async function backfillCsv(config: Config, edges: Edges, request: CsvRequ
     const known = await readKnownPieces(pool, name, "plain");
     const observe = timesBehind(known, createObserver(edges.clock));
     const cut = {
-      ...{ name, replace, known, observe, wanted: range?.wanted ?? null },
+      name,
+      replace,
+      known,
+      observe,
+      wanted: range?.wanted ?? null,
       isMapped: map !== null,
     };
     let [pieces, before] = [0, 0];

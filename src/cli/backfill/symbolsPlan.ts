@@ -29,7 +29,9 @@ export function nameOf(
   const asked = {
     symbols: symbols.toSorted(),
     contracts: contracts.map((contract) => instrumentName(option(contract))).toSorted(),
-    ...{ chains, delayed, service: serviceOf(first.feed) },
+    chains,
+    delayed,
+    service: serviceOf(first.feed),
   };
   return `sweep-${createHash("sha256").update(JSON.stringify(asked)).digest("hex").slice(0, 12)}`;
 }

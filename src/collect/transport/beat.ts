@@ -30,7 +30,10 @@ export async function sendBeat(
     return await withDeadlines(
       async ({ signal }) => {
         const { statusCode, body } = await agent.request({
-          ...{ origin, path: `${pathname}${search}`, method: "GET", signal },
+          origin,
+          path: `${pathname}${search}`,
+          method: "GET",
+          signal,
           headers: {
             "user-agent": userAgent,
             ...(user !== ":" && { authorization: `Basic ${Buffer.from(user).toString("base64")}` }),

@@ -137,7 +137,10 @@ function askOf(job: Job): JobAsk {
   const of = symbolsFile === null ? `: ${someNames(symbols, MOST_NAMED)}` : ` of ${basename(symbolsFile)}`;
   const contracts = options.map((contract) => instrumentName(option(contract)));
   return {
-    ...{ name, schedule, timezone, session },
+    name,
+    schedule,
+    timezone,
+    session,
     file: basename(job.file),
     words: cronWords(schedule),
     asks: [

@@ -55,7 +55,13 @@ export function planView({
       service,
     ).callsPerPass;
   return {
-    ...{ date, limit, windowMs, fits, missedAtReach, starving, fitsEveryMs },
+    date,
+    limit,
+    windowMs,
+    fits,
+    missedAtReach,
+    starving,
+    fitsEveryMs,
     jobs: planned.map((job) => ({ ...job, calls: callsOf(job.job) })),
     ...lacksOf(jobs, chains, date),
     mostAMinute: mostAMinute(due, accounts, service),

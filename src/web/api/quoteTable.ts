@@ -65,8 +65,14 @@ export function rowsOf({ columns, sources, rows }: QuoteTable): QuoteRow[] {
     const given = { ...NOTHING };
     columns.forEach((column, place) => (given[column] = values[place] ?? null));
     const row = {
-      ...{ instrumentId, instrument, ...partsOf(instrument) },
-      ...{ source, sourceId, sourceName, delayed, observedAt },
+      instrumentId,
+      instrument,
+      ...partsOf(instrument),
+      source,
+      sourceId,
+      sourceName,
+      delayed,
+      observedAt,
       ...given,
     };
     unpacked.set(packed, row);

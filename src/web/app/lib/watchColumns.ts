@@ -12,12 +12,15 @@ export type WatchColumn = {
 };
 
 const figure = (key: Exclude<QuoteColumn, "description">, name: string): WatchColumn => ({
-  ...{ key, name },
+  key,
+  name,
   by: (row) => (row[key] === null ? null : Number(row[key])),
 });
 
 const words = (key: "instrument" | "description" | "source", name: string): WatchColumn => ({
-  ...{ key, name, text: true },
+  key,
+  name,
+  text: true,
   by: (row) => row[key] && sortText(row[key]),
 });
 

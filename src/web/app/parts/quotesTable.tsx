@@ -83,7 +83,12 @@ function useRowFocus(body: RefObject<HTMLElement | null>, rows: readonly QuoteRo
   const onKeyDown = (event: KeyboardEvent): void => {
     const [page, all] = [Math.max(1, drawn - 18), rows.length];
     const steps: Record<string, number> = {
-      ...{ ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -all, End: all },
+      ArrowDown: 1,
+      ArrowUp: -1,
+      PageDown: page,
+      PageUp: -page,
+      Home: -all,
+      End: all,
     };
     const row = rows[Math.min(all - 1, Math.max(0, focused + (steps[event.key] ?? 0)))];
     if (!row || !(event.key in steps) || event.ctrlKey || event.metaKey || event.altKey) return;
