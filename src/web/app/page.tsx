@@ -13,7 +13,7 @@ import "./style/coverage.css";
 import "./style/find.css";
 import "./style/quotes.css";
 import { render } from "preact";
-import { App } from "./frame.tsx";
+import { App } from "./pageFrame.tsx";
 import { startFeed } from "./lib/newest.ts";
 import { startClock } from "./lib/pageClock.ts";
 import { startRouter } from "./lib/router.ts";
