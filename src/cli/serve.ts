@@ -72,17 +72,7 @@ export const serve = command({
     const log = await createLogger(config.logLevel, edges.stderr, edges.env);
     const warn = (message: string): void => log.warn(message);
     const locking = { clock, self: await thisProcess(), work: SERVING, warn };
-    const { source, seed, loop, asOf, speed, rows, watchlists } = given;
-    const request = {
-      source,
-      seed,
-      loop,
-      asOf: asOf ?? undefined,
-      speed: speed ?? undefined,
-      rows: rows ?? undefined,
-      watchlists: watchlists ?? undefined,
-    };
-    return withSource({ config, edges, request }, async (opened) => {
+    return withSource({ config, edges, request: given }, async (opened) => {
       const lock = await lockDataDir(resolve(config.dataDir), locking);
       await lock.forgetDead();
       return serveFrom(opened, { config, edges, given, log }).finally(() => lock.release());

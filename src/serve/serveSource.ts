@@ -16,15 +16,15 @@ type SourceRequest = {
   source: "archive" | "simulated";
   /** Seed of the simulated market. */
   seed: number;
-  /** The time to begin at; absent: now. */
-  asOf?: Instant;
-  /** Seconds played in a second; absent: as fast as life. */
-  speed?: number;
+  /** The time to begin at; null: now. */
+  asOf: Instant | null;
+  /** Seconds played in a second; null: as fast as life. */
+  speed: number | null;
   loop: boolean;
-  /** Which rows of the archive; absent: real ones if there are any. */
-  rows?: RowsKind;
-  /** File with watchlists for the archive; absent: none. */
-  watchlists?: string;
+  /** Which rows of the archive; null: real ones if there are any. */
+  rows: RowsKind | null;
+  /** File with watchlists for the archive; null: none. */
+  watchlists: string | null;
 };
 
 export type OpenSource = {
@@ -53,9 +53,9 @@ function checkUsage({ source, asOf, speed, loop, rows, watchlists }: SourceReque
   const usage = (detail: string): QuotekeeperError => new QuotekeeperError("USAGE", detail);
   if (source === "simulated") {
     if (loop) throw usage("--loop is for --source archive: a simulated market has no end to begin again at");
-    if (rows !== undefined) throw usage("--rows is for --source archive");
-    if (watchlists !== undefined) throw usage("--watchlists is for --source archive");
-  } else if (speed !== undefined && asOf === undefined && !loop) {
+    if (rows !== null) throw usage("--rows is for --source archive");
+    if (watchlists !== null) throw usage("--watchlists is for --source archive");
+  } else if (speed !== null && asOf === null && !loop) {
     throw usage("--speed needs --as-of, or --loop for the whole archive: what is to come is not in it");
   }
 }
@@ -63,7 +63,7 @@ function checkUsage({ source, asOf, speed, loop, rows, watchlists }: SourceReque
 function openSimulated({ clock }: Edges, { seed, asOf, speed }: SourceRequest): OpenSource {
   const now = clock.now();
   const playback: Playback | null =
-    asOf === undefined && speed === undefined
+    asOf === null && speed === null
       ? null
       : {
           from: asOf ?? `${now.toISOString().slice(0, -1)}000Z`,
@@ -82,7 +82,7 @@ async function withArchived<T>(
   { config, edges, request }: SourceContext,
   work: (source: OpenSource) => Promise<T>,
 ): Promise<T> {
-  const watchlists = request.watchlists === undefined ? NO_WATCHLISTS : readWatchlists(request.watchlists);
+  const watchlists = request.watchlists === null ? NO_WATCHLISTS : readWatchlists(request.watchlists);
   if (!(await archiveExists(config))) {
     throw new QuotekeeperError("ARCHIVE_EMPTY", `there is no archive in ${config.dataDir} yet`);
   }
@@ -90,7 +90,7 @@ async function withArchived<T>(
     // One statement, asked again and again: planning it anew takes longer than running it.
     const pool = archive.openReader({ plannedOnce: (await engineOf(archive.pool)).plansOnce });
     try {
-      const { rows, extent } = await chooseRows(pool, request.rows ?? null);
+      const { rows, extent } = await chooseRows(pool, request.rows);
       const playback = playbackOf(request, extent, edges);
       const source = createArchiveSource({ pool, rows, watchlists, playback });
       return await work({ source, description: describe(archive, { rows, extent, playback }) });
@@ -120,7 +120,7 @@ function playbackOf(
   extent: Extent | null,
   { clock }: Edges,
 ): Playback | null {
-  if (asOf === undefined && !loop) return null;
+  if (asOf === null && !loop) return null;
   const startedMs = clock.now().getTime();
   if (!loop) return { from: asOf ?? "", startedMs, speed: speed ?? 1, loopTo: null };
   if (extent === null) throw new QuotekeeperError("ARCHIVE_EMPTY", "there is nothing to play in a loop");

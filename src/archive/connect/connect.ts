@@ -154,7 +154,7 @@ type OnClient = (
   done: (release?: unknown) => void,
 ) => void;
 
-/** What a pool of `createPool` has besides its options: the address for messages among it. */
+/** A pool's settings, its TLS, its address as messages show it, and what names its errors. */
 type PoolTraits = {
   settings: Readonly<Record<string, string>>;
   tls: Tls | null;

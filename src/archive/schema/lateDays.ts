@@ -29,7 +29,7 @@ export function slotTimesIn(note: LedgerNote): Instant[] {
   return Array.isArray(times) ? times.filter((at) => typeof at === "string") : [];
 }
 
-/** The exchange date of an instant. @throws RangeError for what is none */
+/** The exchange date of an instant. @throws QuotekeeperError UNEXPECTED for what is none */
 export function exchangeDateAt(at: Instant): string {
   return dateOfHour(at.slice(0, HOUR_CHARS));
 }

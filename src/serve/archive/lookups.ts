@@ -124,14 +124,13 @@ function answeringFromMemory({
   }
 
   return async (calls) => {
-    const isAnyKnown = calls.some((call) => remembered(call).every((row) => row !== undefined));
+    const looked = calls.map((call) => ({ call, rows: remembered(call) }));
+    const isAnyKnown = looked.some(({ rows }) => rows.every((row) => row !== undefined));
     const state = isAnyKnown ? await readState() : null;
-    const open = calls.filter((call) => {
-      const rows = remembered(call);
-      if (state === null || rows.some((row) => row?.state !== state)) return true;
-      call.resolve(rows.map((row) => row?.row));
-      return false;
-    });
+    const open: Call[] = [];
+    for (const { call, rows } of looked)
+      if (state === null || rows.some((row) => row?.state !== state)) open.push(call);
+      else call.resolve(rows.map((row) => row?.row));
     if (open.length === 0) return;
     const known = await readFor(open);
     for (const { names, moment, resolve } of open)
