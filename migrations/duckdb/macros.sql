@@ -154,8 +154,11 @@ create macro chain_of(latest) as table
          u."last" as underlying_last,
          nullif(u."last", 0) / nullif(c.strike, 0) as moneyness,
          c.root,
-         c.call_quoted_at, c.call_traded_at, c.call_open_interest, c.call_implied_volatility,
-         c.put_quoted_at, c.put_traded_at, c.put_open_interest, c.put_implied_volatility
+         c.call_quoted_at, c.call_traded_at, coalesce(c.call_open_interest, co.open_interest) as call_open_interest,
+         c.call_implied_volatility,
+         c.put_quoted_at, c.put_traded_at, coalesce(c.put_open_interest, po.open_interest) as put_open_interest,
+         c.put_implied_volatility,
+         coalesce(p.name, c.source_name) as spot_source
   from (
     select q.symbol as underlying, q.expiration, q.strike, q.source, q.delayed, max(i.underlying_id) as underlying_id,
            max(q.instrument_id) filter (where q.option_type = 'CALL') as call_instrument_id,
@@ -193,5 +196,13 @@ create macro chain_of(latest) as table
     )
     group by q.symbol, i.root, q.expiration, q.strike, q.source, q.source_name, q.delayed
   ) c
+  join parts.sources s on s.kind = c.source and s.name = c.source_name
+  left join parts.sources p on p.kind = s.kind and p.name = s.spot
+  left join parts.sources o on o.kind = s.kind and o.name = s.interest
   left join query_table(latest) u
-    on u.instrument_id = c.underlying_id and u.source = c.source and u.source_name = c.source_name and u.delayed = c.delayed;
+    on u.instrument_id = c.underlying_id and u.source = c.source and u.source_name = coalesce(p.name, c.source_name)
+   and (p.id is not null or u.delayed = c.delayed)
+  asof left join parts.interests co
+    on co.instrument_id = c.call_instrument_id and co.source_id = o.id and co.observed_at <= c.call_observed_at
+  asof left join parts.interests po
+    on po.instrument_id = c.put_instrument_id and po.source_id = o.id and po.observed_at <= c.put_observed_at;

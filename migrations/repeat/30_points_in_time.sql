@@ -96,32 +96,58 @@ $$;
 comment on function asof(timestamptz, text[]) is
   'What was known of some instruments at an instant, and how old it was: AAPL, or a contract as AAPL:2026-12-18:CALL:150.';
 
+-- Of each source the one that has the prices of its underlyings, and the one that has the open interest of its contracts; `is_apart`:
+-- they are prices of another feed, which may be delayed where this one is not.
+create or replace view sources_beside as
+select s.id, coalesce(p.id, s.id) as spot_id, coalesce(p.name, s.name) as spot_source, p.id is not null as is_apart,
+       o.id as interest_id
+from sources s
+left join sources p on p.kind = s.kind and p.name = s.spot
+left join sources o on o.kind = s.kind and o.name = s.interest;
+
+create or replace function newest_interest(instrument integer, source smallint, at timestamptz)
+returns table (open_interest bigint, open_interest_date date) language sql stable parallel safe as $$
+  select e.open_interest, e.open_interest_date
+  from extended_quotes e
+  where e.instrument_id = $1 and e.source_id = $2 and e.observed_at <= $3 and e.observed_at > $3 - interval '7 days'
+    and e.open_interest_date is not null
+  order by e.observed_at desc
+  limit 1
+$$;
+comment on function newest_interest(integer, smallint, timestamptz) is
+  'The open interest that came without a quote, of a contract: the newest of the seven days before an instant.';
+
 -- `spot` is the underlying's price when the contract was quoted, as the service sends both in one answer: the middle of bid and
--- ask, or the last one where nobody quotes.
+-- ask, or the last one where nobody quotes. Where a service has feeds, it is of the source that `spot_source` names. Open interest that
+-- comes without a quote is the newest one at or before the quote.
 create or replace function chain_at(underlying text, at timestamptz) returns table (
   instrument_id integer, underlying_id integer, underlying text, expiration date, option_type text, strike numeric,
   source text, source_name text, source_id smallint, delayed boolean, observed_at timestamptz,
   bid numeric, ask numeric, mid numeric, last numeric, volume bigint, delta numeric, spot numeric, moneyness numeric,
   quoted_at timestamptz, traded_at timestamptz, open_interest bigint, implied_volatility numeric, bid_iv numeric, ask_iv numeric,
-  gamma numeric, theta numeric, vega numeric, rho numeric, greeks_at timestamptz, root text
+  gamma numeric, theta numeric, vega numeric, rho numeric, greeks_at timestamptz, root text, spot_source text, open_interest_date date
 ) language sql stable parallel safe as $$
   select q.instrument_id, q.underlying_id, q.symbol, q.expiration, q.option_type, q.strike,
          q.source, q.source_name, q.source_id, q.delayed, q.observed_at,
          q.bid, q.ask, case when q.ask > 0 then (q.bid + q.ask) / 2 end, nullif(q.last, 0), q.volume, q.delta,
          u.spot, u.spot / nullif(q.strike, 0),
-         q.quoted_at, q.traded_at, q.open_interest, q.implied_volatility, q.bid_iv, q.ask_iv, q.gamma, q.theta, q.vega, q.rho, q.greeks_at,
-         i.root
+         q.quoted_at, q.traded_at, coalesce(q.open_interest, o.open_interest), q.implied_volatility, q.bid_iv, q.ask_iv,
+         q.gamma, q.theta, q.vega, q.rho, q.greeks_at, i.root, m.spot_source, o.open_interest_date
   from quotes_at($2) q
   join instruments i on i.id = q.instrument_id
+  join sources_beside m on m.id = q.source_id
   left join lateral (
     select case when u.bid > 0 and u.ask > 0 then (u.bid + u.ask) / 2 else u.last end as spot
     from quotes u
-    where u.instrument_id = q.underlying_id and u.source_id = q.source_id and u.delayed = q.delayed
+    where u.instrument_id = q.underlying_id and u.source_id = m.spot_id and (m.is_apart or u.delayed = q.delayed)
       and u.observed_at <= q.observed_at and u.observed_at > q.observed_at - interval '1 day'
       and (u.last > 0 or u.bid > 0 and u.ask > 0)
     order by u.observed_at desc
     limit 1
   ) u on true
+  left join lateral (
+    select n.* from newest_interest(q.instrument_id, m.interest_id, q.observed_at) n where m.interest_id is not null
+  ) o on true
   where q.symbol = $1 and q.option_type is not null and expires_at(q.symbol, q.expiration, i.root) > $2
 $$;
 comment on function chain_at(text, timestamptz) is

@@ -159,7 +159,7 @@ create or replace function surface_at(underlying text, at timestamptz) returns t
   service_iv_bid numeric, service_iv_mid numeric, service_iv_ask numeric,
   service_gamma numeric, service_theta numeric, service_vega numeric, service_rho numeric, greeks_at timestamptz,
   iv_mid_difference double precision, gamma_difference double precision, theta_difference double precision,
-  vega_difference double precision, rho_difference double precision, root text
+  vega_difference double precision, rho_difference double precision, root text, spot_source text, open_interest_date date
 ) language sql stable parallel safe as $$
   select c.instrument_id, c.underlying, c.expiration, c.option_type, c.strike, c.source, c.source_name, c.delayed,
          c.observed_at, c.spot, c.moneyness, y.years, c.bid, c.mid, c.ask,
@@ -169,7 +169,8 @@ create or replace function surface_at(underlying text, at timestamptz) returns t
          g.delta, g.gamma, g.vega, g.theta, g.rho, c.delta, g.delta - c.delta,
          c.quoted_at, c.traded_at, c.open_interest, c.bid_iv, c.implied_volatility, c.ask_iv,
          c.gamma, c.theta, c.vega, c.rho, c.greeks_at,
-         v.iv - c.implied_volatility, g.gamma - c.gamma, g.theta / 365 - c.theta, g.vega / 100 - c.vega, g.rho / 100 - c.rho, c.root
+         v.iv - c.implied_volatility, g.gamma - c.gamma, g.theta / 365 - c.theta, g.vega / 100 - c.vega, g.rho / 100 - c.rho, c.root,
+         c.spot_source, c.open_interest_date
   from chain_at($1, $2) c
   cross join lateral (
     select extract(epoch from expires_at(c.underlying, c.expiration, c.root) - c.observed_at)::double precision / (365 * 86400) as years,
@@ -197,8 +198,9 @@ select c.underlying, c.expiration, c.strike, c.source, c.delayed, c.underlying_i
        u.last as underlying_last,
        nullif(u.last, 0) / nullif(c.strike, 0) as moneyness,
        c.root,
-       c.call_quoted_at, c.call_traded_at, c.call_open_interest, c.call_implied_volatility,
-       c.put_quoted_at, c.put_traded_at, c.put_open_interest, c.put_implied_volatility
+       c.call_quoted_at, c.call_traded_at, coalesce(c.call_open_interest, co.open_interest) as call_open_interest, c.call_implied_volatility,
+       c.put_quoted_at, c.put_traded_at, coalesce(c.put_open_interest, po.open_interest) as put_open_interest, c.put_implied_volatility,
+       m.spot_source
 from (
   select q.symbol as underlying,
          q.expiration,
@@ -225,6 +227,7 @@ from (
          max(q.delta) filter (where q.option_type = 'PUT') as put_delta,
          max(q.volume) filter (where q.option_type = 'PUT') as put_volume,
          q.source_name,
+         q.source_id,
          i.root,
          max(q.quoted_at) filter (where q.option_type = 'CALL') as call_quoted_at,
          max(q.traded_at) filter (where q.option_type = 'CALL') as call_traded_at,
@@ -237,14 +240,22 @@ from (
   from quotes_at(coalesce(as_of(), 'infinity')) q
   join instruments i on i.id = q.instrument_id
   where q.option_type is not null and expires_at(q.symbol, q.expiration, i.root) > coalesce(as_of(), now())
-  group by q.symbol, i.root, q.expiration, q.strike, q.source, q.source_name, q.delayed
+  group by q.symbol, i.root, q.expiration, q.strike, q.source, q.source_name, q.source_id, q.delayed
 ) c
+join sources_beside m on m.id = c.source_id
 left join lateral (
   select q.last
   from quotes_at(coalesce(as_of(), 'infinity')) q
-  where q.instrument_id = c.underlying_id and q.source = c.source and q.source_name = c.source_name
-    and q.delayed = c.delayed
-) u on true;
+  where q.instrument_id = c.underlying_id and q.source_id = m.spot_id and (m.is_apart or q.delayed = c.delayed)
+  order by q.observed_at desc
+  limit 1
+) u on true
+left join lateral (
+  select n.* from newest_interest(c.call_instrument_id, m.interest_id, c.call_observed_at) n where m.interest_id is not null
+) co on true
+left join lateral (
+  select n.* from newest_interest(c.put_instrument_id, m.interest_id, c.put_observed_at) n where m.interest_id is not null
+) po on true;
 
 create or replace view option_surface as
 select s.*

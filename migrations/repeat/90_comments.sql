@@ -11,6 +11,8 @@ begin
   id: Number of the source: 1 is the service, 2 the simulated market; imports count from 100.
   name: Which service, simulated market or import it is, in words.
   kind: account: an account at the service; simulated: made up; import: from a file.
+  spot: Name of the source of the same kind that has the prices of its contracts' underlyings; NULL: itself.
+  interest: Name of the source of the same kind that has the open interest of its contracts; NULL: itself.
 instruments: What is quoted. The symbol of an option is that of its underlying.
   id: Number of the instrument.
   security_type: Kind of security, such as CS (common stock) or OPT (option); never sent: CS for an underlying, else UNKNOWN. Origin: sectyp of instrument.
@@ -48,6 +50,7 @@ responses: Each answer of the service, and each piece of an imported file, witho
   journal_segment: The file of the journal that holds the whole answer.
   journal_offset: Where in that file it stands, in bytes from the beginning, uncompressed.
   account_id: The account that made the call: accounts.id.
+  has_more: Whether the answer named a further page; NULL: it did not.
 quotes: What each answer says of an instrument's prices. A field that could not be read is NULL too, and in dead_letters.
   observed_at: When the answer had arrived, UTC, in microseconds; of an import the file's time.
   instrument_id: What is quoted: instruments.id.
@@ -60,7 +63,7 @@ quotes: What each answer says of an instrument's prices. A field that could not 
   pct_change: Change of the price, in percent: 1.5 is 1.5 %. Origin: pctchange of quote or undlyquote.
   quoted_at: When bid and ask were made, UTC: the later of the two. Origin: bid_date and ask_date of tradier.
   traded_at: When the last trade was made, UTC; NULL also: never. Origin: trade_date of tradier.
-extended_quotes: The other fields of the quotes, under the same key.
+extended_quotes: The other fields of the quotes, under the same key; and open interest that comes without a quote.
   as quotes: observed_at instrument_id
   as responses: source_id
   bid_size: Size at the bid, as sent: shares, of an option contracts; of an import what the file says, before 2025-11-03 often lots of 100. Origin: bidsize of extendedquote.
@@ -89,6 +92,7 @@ extended_quotes: The other fields of the quotes, under the same key.
   vega: Of an option: change of its price in dollars when the volatility rises by 0.01, by the service. Origin: vega of greeks of tradier.
   rho: Of an option: change of its price in dollars when the interest rate rises by 0.01, by the service. Origin: rho of greeks of tradier.
   greeks_at: When the service reckoned volatilities and greeks, UTC. Origin: updated_at of greeks of tradier.
+  open_interest_date: Of an option: date at whose end open_interest was counted, New York; NULL: not said. Origin: open_interest_date of alpaca.
 dividends: A row when a dividend is first seen, or differs from the last one.
   as quotes: observed_at instrument_id
   as responses: source_id
@@ -361,6 +365,7 @@ option_chain_latest: One row per underlying, root, expiration and strike, until 
   put_traded_at: Of the put: when the last trade was made, UTC; NULL also: never. Origin: quotes.traded_at.
   put_open_interest: Of the put: contracts that are open, mostly of the session before. Origin: extended_quotes.open_interest.
   put_implied_volatility: Of the put: volatility by the service at the middle of bid and ask, a year's: 0.2 is 20 %. Origin: extended_quotes.implied_volatility.
+  spot_source: Name of the source that underlying_last is of: source_name, or another feed of the service. Origin: sources.spot.
 option_surface: Implied volatilities and greeks of the contracts that have not expired: now, or at the instant of the setting quotekeeper.as_of.
   as quotes: instrument_id delayed observed_at bid ask
   as option_chain_latest: underlying
@@ -395,6 +400,14 @@ option_surface: Implied volatilities and greeks of the contracts that have not e
   vega_difference: vega of a volatility's 0.01 less service_vega, in dollars per share.
   rho_difference: rho of a rate's 0.01 less service_rho, in dollars per share.
   root: Root of the contract's OCC symbol where it is not the underlying's. Origin: instruments.root.
+  spot_source: Name of the source that spot is of: source_name, or another feed of the service. Origin: sources.spot.
+  as extended_quotes: open_interest_date
+sources_beside: Internal, part of chain_at: which source has the prices of a source's underlyings, and which its open interest.
+  id: The source: sources.id.
+  spot_id: Source of the underlyings' prices: sources.id.
+  spot_source: Its name: sources.name.
+  is_apart: Whether that is another feed, which may be delayed where this one is not.
+  interest_id: Source of open interest that comes without a quote: sources.id; NULL: it comes with quotes.
 coverage_daily: date is the exchange's, America/New_York.
   date: Date of the slots, New York. Origin: slots.slot_at.
   as latest_quotes: source

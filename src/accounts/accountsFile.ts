@@ -5,12 +5,12 @@
 import { readdir } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { z } from "zod";
-import { ACCOUNTS_FILES } from "../config/environment.ts";
+import { ACCOUNTS_FILES, optionSetting } from "../config/environment.ts";
 import { baseUrl, plainName, staysPrivate, whole } from "../config/settingKinds.ts";
 import { type FileProblem, inOrder, jobsInvalid, readYamlFile } from "../config/yamlFile.ts";
 import { readTextFile } from "../ground/plainFiles.ts";
 import { limitAt, SERVICES, serviceNamed } from "../services/registry.ts";
-import type { Credentials, Service } from "../services/service.ts";
+import type { Credentials, OptionValues, Service } from "../services/service.ts";
 import { type Account, type Accounts, type AccountSettings, areSome, settingsAccounts } from "./account.ts";
 import {
   boundsOf,
@@ -26,6 +26,15 @@ const credentialOptions = Object.fromEntries(
     [`${name}File`, secret().describe(`File of the ${title}.`)],
     [`${name}Variable`, secret().describe(`Variable with the ${title}.`)],
   ]),
+);
+
+/** Options of the services' own. */
+const OPTIONS = SERVICES.flatMap(({ title, options = [] }) => options.map((option) => ({ option, title })));
+const serviceOptions = Object.fromEntries(
+  OPTIONS.map(({ option, title }) => {
+    const setting = optionSetting(option, title);
+    return [option.name, setting.describe(`${setting.description} Without it \`${option.variable}\`.`)];
+  }),
 );
 
 function secret() {
@@ -68,6 +77,7 @@ export const accountsSchema = z.strictObject({
             "With several collectors: what becomes of the account's calls while the database cannot confirm whose it is. `go`, the default: they go on with care, three a window fewer and one at a time. `stop`: none is made until it can; for a service whose answers do not tell how many calls it has counted.",
           ),
         ...credentialOptions,
+        ...serviceOptions,
       }),
     )
     .min(1)
@@ -79,6 +89,7 @@ const TEXT_KEYS: ReadonlySet<string> = new Set([
   "service",
   "baseUrl",
   ...Object.keys(credentialOptions),
+  ...Object.keys(serviceOptions),
 ]);
 
 /** As much of a wrong file as can be looked at all the same. */
@@ -169,12 +180,13 @@ async function accountsOf(file: string, text: string, settings: AccountSettings)
     const service = serviceOf(account, settings);
     const baseUrl = account.baseUrl ?? service.addresses[0]?.baseUrl ?? "";
     const credentials = Object.freeze(secrets[index] ?? {});
+    const options = optionsOf(entries[index] ?? {}, service, settings);
     const own = limitAt(service, baseUrl);
     return Object.freeze({
       name,
       ...(whenUnsure && { whenUnsure }),
       service,
-      feed: Object.freeze({ kind: "account" as const, baseUrl, credentials }),
+      feed: Object.freeze({ kind: "account" as const, baseUrl, credentials, ...(options && { options }) }),
       loginUrl: settings.loginUrl,
       limit: limit ?? (settings.limitGiven || service === settings.service ? settings.limit : own.calls),
       limitGiven: limit !== undefined || settings.limitGiven,
@@ -182,6 +194,15 @@ async function accountsOf(file: string, text: string, settings: AccountSettings)
     });
   });
   return { accounts, names: accounts.map(({ name }) => name), problems, others };
+}
+
+/** The options that an account's entry chooses, or the settings do; null: none. */
+function optionsOf(entry: Entry, { options = [] }: Service, settings: AccountSettings): OptionValues | null {
+  const chosen = options.flatMap(({ name, variable }) => {
+    const value = entry[name] ?? settings.variable(variable);
+    return value === undefined ? [] : [[name, value]];
+  });
+  return chosen.length > 0 ? Object.freeze(Object.fromEntries(chosen) as OptionValues) : null;
 }
 
 /** The service of an account; that of the settings where its own is not known, which is told already. */
@@ -232,6 +253,9 @@ function lookAt(
         `.${option} is not that of accounts[${first.index}]: all accounts are of one service, whose market the archive keeps`,
       );
     }
+    for (const { option } of OPTIONS)
+      if (option.name in entry && !service.options?.some(({ name }) => name === option.name))
+        told(index, option.name, `.${option.name}: ${service.title} has no such option`);
     const secrets = secretsOf(entry, { service, dir, settings, files }, (option, message) =>
       told(index, option, message),
     );

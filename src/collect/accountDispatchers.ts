@@ -49,6 +49,8 @@ type AccountDispatchersOptions = {
 export class AccountDispatchers {
   readonly #given: AccountDispatchersOptions;
   readonly #open = new Map<string, Dispatcher>();
+  /** Of accounts whose service has further hosts, each with a limit of its own: by account and host. */
+  readonly #hosts = new Map<string, Dispatcher>();
   readonly #leaving = new Set<Dispatcher>();
   /** Refused accounts that make a call at this slot, to see whether they still are. */
   #probing: ReadonlySet<string> = new Set();
@@ -61,31 +63,48 @@ export class AccountDispatchers {
     const { clock, log, isCutShort, onResult } = this.#given;
     const named = (fields: object): object =>
       this.#open.size > 1 ? { account: account.name, ...fields } : fields;
-    const dispatcher = new Dispatcher({
-      ...account,
-      clock,
-      log: {
-        debug: (fields, message) => log.debug(named(fields), message),
-        info: (fields, message) => log.info(named(fields), message),
-        warn: (fields, message) => log.warn(named(fields), message),
-        error: (fields, message) => log.error(named(fields), message),
-      },
-      isCutShort: (want, asking) => isCutShort(want, asking ?? DEFAULT_ACCOUNT),
-      onResult: (planned, result) => {
-        this.#noteRefusal(planned.account, result);
-        onResult(planned, result);
-      },
-    });
-    this.#open.set(account.name, dispatcher);
+    const dispatcherOf = (governor: CalledAccount["governor"]): Dispatcher =>
+      new Dispatcher({
+        ...account,
+        governor,
+        clock,
+        log: {
+          debug: (fields, message) => log.debug(named(fields), message),
+          info: (fields, message) => log.info(named(fields), message),
+          warn: (fields, message) => log.warn(named(fields), message),
+          error: (fields, message) => log.error(named(fields), message),
+        },
+        isCutShort: (want, asking) => isCutShort(want, asking ?? DEFAULT_ACCOUNT),
+        onResult: (planned, result) => {
+          this.#noteRefusal(planned.account, result);
+          onResult(planned, result);
+        },
+      });
+    this.#open.set(account.name, dispatcherOf(account.governor));
+    // Calls of a run before count at each host: that is too many, for a window.
+    for (const [host, { limit }] of Object.entries(account.service.hosts ?? {}))
+      this.#hosts.set(
+        hostKey(account.name, host),
+        dispatcherOf({ limit: limit.calls, windowMs: limit.windowMs, mayRise: true }),
+      );
+  }
+
+  #hostsOf(account: string): [key: string, dispatcher: Dispatcher][] {
+    return [...this.#hosts].filter(([key]) => key.startsWith(hostKey(account, "")));
   }
 
   /** Has an account called no more. @returns ends its dispatcher; null: it is not called */
   remove(name: string): ((end: (dispatcher: Dispatcher) => Promise<void>) => Promise<void>) | null {
     const dispatcher = this.#open.get(name);
     if (!dispatcher) return null;
+    const hosts = this.#hostsOf(name);
+    for (const [key] of hosts) this.#hosts.delete(key);
     this.#open.delete(name);
-    this.#leaving.add(dispatcher);
-    return (end) => end(dispatcher).finally(() => this.#leaving.delete(dispatcher));
+    const leaving = [dispatcher, ...hosts.map(([, one]) => one)];
+    for (const one of leaving) this.#leaving.add(one);
+    return async (end) => {
+      await Promise.all(leaving.map((one) => end(one).finally(() => this.#leaving.delete(one))));
+    };
   }
 
   get(account: string): Dispatcher | undefined {
@@ -93,11 +112,11 @@ export class AccountDispatchers {
   }
 
   get all(): readonly Dispatcher[] {
-    return [...this.#open.values(), ...this.#leaving];
+    return [...this.#open.values(), ...this.#hosts.values(), ...this.#leaving];
   }
 
   get called(): readonly Dispatcher[] {
-    return [...this.#open.values()];
+    return [...this.#open.values(), ...this.#hosts.values()];
   }
 
   /** The queue of an account, or null: of the only one; undefined: it is not called here. */
@@ -116,10 +135,13 @@ export class AccountDispatchers {
       if (isIdle || shares.isElsewhere(account)) return "down";
     }
     // The first one has the calls of an account that is gone.
-    const [first] = this.#open.values();
-    const dispatcher = this.#open.get(account ?? "") ?? first;
+    const [first] = this.#open.keys();
+    const name = account !== null && this.#open.has(account) ? account : first;
+    if (name === undefined) return "down";
+    const host = this.#open.get(name)?.hostOf(planned.call);
+    const dispatcher = (host && this.#hosts.get(hostKey(name, host))) || this.#open.get(name);
     dispatcher?.add(planned);
-    return dispatcher ? null : "down";
+    return null;
   }
 
   /** The account that can ask for what another was refused, while the slot lasts; null: none can. */
@@ -180,9 +202,12 @@ export class AccountDispatchers {
     // A call may end after its account has gone to another collector.
     if (!shares || account === null || !this.#open.has(account) || result.kind !== "answered") return;
     if (result.answer.outcome === "quotes") shares.forgetRefusal(account);
-    else if (result.answer.outcome === "unauthorized") shares.refused(account, clock.monotonicMs());
+    else if (result.answer.outcome === "unauthorized" && !result.answer.ofFeed)
+      shares.refused(account, clock.monotonicMs());
   }
 }
+
+const hostKey = (account: string, host: string): string => `${account} ${host}`;
 
 function sum<Item>(items: readonly Item[], of: (item: Item) => number): number {
   return items.reduce((total, item) => total + of(item), 0);

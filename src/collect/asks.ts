@@ -7,7 +7,7 @@ import type { JobWants } from "../accounts/partition.ts";
 import type { OwnerOf } from "../accounts/shares.ts";
 import type { Instant } from "../ground/clock.ts";
 import { instrumentName } from "../market/instrument.ts";
-import { occSymbol } from "../market/occ.ts";
+import { occSymbol, parseOccSymbol } from "../market/occ.ts";
 import type { OptionAsk } from "../market/optionChain.ts";
 import { askedInstruments, describeCall, type QuoteCall } from "../quotes/call.ts";
 import type { Job } from "../schedule/readJobs.ts";
@@ -58,6 +58,8 @@ export type AskGroup = Urgency & { asks: readonly [Ask, ...Ask[]]; account: stri
 /** What planning takes from the calls before. */
 export type PlanOptions = {
   batchSize: number;
+  /** Contracts of a list, where they stand in lists of their own (`Batch`). */
+  contractsOfAList?: number | undefined;
   /** When an instrument was last asked and answered, epoch ms UTC; 0 when it never was. */
   lastSeenMs?: (name: string) => number;
   alone?: (symbol: string) => boolean;
@@ -83,9 +85,12 @@ export function planAsks(due: readonly DueJob[], options: PlanOptions, waiting: 
       parts.map(({ by, subjects }) => ({ by, subjects: subjects[kind] })),
       options,
     ).sort(moreUrgent);
+  const { contractsOfAList = Infinity, batchSize } = options;
+  const ofContracts = { ...options, batchSize: Math.min(batchSize, contractsOfAList) };
   return [
     ...ofEachAccount(ofKind("single"), options, (asks) => asks.map((ask) => group([ask]))),
     ...ofEachAccount(ofKind("list"), options, (asks) => batches(asks, options)),
+    ...ofEachAccount(ofKind("contracts"), options, (asks) => batches(asks, ofContracts)),
     ...ofEachAccount(ofKind("delayed list"), options, (asks) => batches(asks, options)),
   ].sort(byUrgency);
 }
@@ -141,7 +146,7 @@ export function subjectsOf(call: QuoteCall): Subject[] {
   return namesOf(call).map((name, index) => ({
     name,
     key: key(name),
-    call: form === "symbols" ? { form, symbols: call.symbols.slice(index, index + 1), delayed } : call,
+    call: call.form === "symbols" ? { ...call, symbols: call.symbols.slice(index, index + 1) } : call,
   }));
 }
 
@@ -157,10 +162,12 @@ export function wishesOf(wants: readonly Want[]): Wishes {
 }
 
 /** What one order of urgency goes through: each is a call of its own, or those of a kind share calls. */
-type Kind = "single" | "list" | "delayed list";
+type Kind = "single" | "list" | "contracts" | "delayed list";
 
-function kindOf({ form, delayed }: QuoteCall): Kind {
-  return form !== "symbols" ? "single" : delayed ? "delayed list" : "list";
+function kindOf(call: QuoteCall): Kind {
+  if (call.form !== "symbols") return "single";
+  if (call.of !== undefined) return call.of;
+  return call.delayed ? "delayed list" : "list";
 }
 
 type TakenApart = { names: readonly string[]; subjects: Readonly<Record<Kind, readonly Subject[]>> };
@@ -173,14 +180,20 @@ function takenApart(due: DuePart): TakenApart {
   const { delayed, watchlist } = job;
   const before = known.get(symbols);
   if (before?.due.contracts === contracts && sameCalls(before.due.job, job)) return before;
+  const isContract = (symbol: string): boolean =>
+    job.optionsInList === "apart" && parseOccSymbol(symbol) !== null;
+  const contractSymbols = symbols.filter(isContract);
   const calls: QuoteCall[] = [
-    { form: "symbols", symbols: [...symbols], delayed },
+    { form: "symbols", symbols: symbols.filter((symbol) => !isContract(symbol)), delayed },
+    ...(contractSymbols.length === 0
+      ? []
+      : [{ form: "symbols" as const, symbols: contractSymbols, of: "contracts" as const, delayed }]),
     ...(watchlist === null ? [] : [{ form: "watchlist" as const, watchlist, delayed }]),
     ...contracts.map((asked) => optionCall(asked, job)),
   ];
   // A job that names a contract twice, or a chain's contract besides, wants it once.
   const all = [...new Map(calls.flatMap(subjectsOf).map((subject) => [subject.key, subject])).values()];
-  const subjects: Record<Kind, Subject[]> = { single: [], list: [], "delayed list": [] };
+  const subjects: Record<Kind, Subject[]> = { single: [], list: [], contracts: [], "delayed list": [] };
   for (const subject of all) subjects[kindOf(subject.call)].push(subject);
   const apart = { due, names: [...new Set(all.map(({ name }) => name))], subjects };
   known.set(symbols, apart);
@@ -198,7 +211,7 @@ export function optionCall(
   const symbol = optionsInList ? occSymbol(asked) : null;
   return symbol === null
     ? { form: "option", contract: asked, delayed }
-    : { form: "symbols", symbols: [symbol], delayed };
+    : { form: "symbols", symbols: [symbol], ...(optionsInList === "apart" && { of: "contracts" }), delayed };
 }
 
 function sameCalls(one: DuePart["job"], other: DuePart["job"]): boolean {

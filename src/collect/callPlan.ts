@@ -1,5 +1,6 @@
 /** From the jobs that are due together, and the calls that still wait, to the calls that serve them. Pure. */
 import type { Instant } from "../ground/clock.ts";
+import type { ReadDocument } from "../quotes/document.ts";
 import type { MatchedItem } from "../quotes/match.ts";
 import { askedInstruments, type QuoteCall } from "../quotes/call.ts";
 import {
@@ -29,6 +30,8 @@ export type PlannedCall = Urgency & {
   once?: Once;
   /** Set on the calls by which a call that failed as a whole is looked into. */
   part?: Part;
+  /** Of a further page: how many there are with it, and what those before it held. */
+  pages?: { count: number; isStored: boolean; expirations: readonly string[] };
 };
 
 /** What a call is for, beside its quotes; see `badSymbolSearch.ts`. */
@@ -69,10 +72,46 @@ export function planOnce(due: DueJob, once: Once, options: PlanOptions): Planned
   return planCalls([due], { ...options, ownerOf, isCalled: () => true }).map((call) => ({ ...call, once }));
 }
 
-/** The names that an answer stores, as the ledger has them; a watchlist or a whole chain is stored when anything of it is. */
-export function storedNames(call: QuoteCall, matched: readonly MatchedItem[]): string[] {
+/**
+ * The names that an answer stores, as the ledger has them; a watchlist or a whole chain is stored when anything of it is. What comes in
+ * pages is stored by the last of them, for it is asked for by what all before it said.
+ */
+export function storedNames(
+  call: QuoteCall,
+  matched: readonly MatchedItem[],
+  { nextPage }: Pick<ReadDocument, "nextPage">,
+): string[] {
+  if (nextPage !== undefined) return [];
+  if (pageOf(call) !== undefined) return namesOf(call);
   const stored = matched.flatMap((match) => (match.fate === "stored" ? [match.name] : []));
   return askedInstruments(call) !== null || stored.length === 0 ? stored : namesOf(call);
+}
+
+/** Where a call goes on with what an answer before it began; undefined: it begins it. */
+export function pageOf(call: QuoteCall): string | undefined {
+  return call.form === "chain" || call.form === "expirations" ? call.page : undefined;
+}
+
+/** Assumed: no chain and no list of contracts has more pages; a service that never ends one is stopped here. */
+const MOST_PAGES = 40;
+
+/** What comes behind a page; null: it has too many. */
+export function nextPageOf(
+  planned: PlannedCall,
+  page: string,
+  { isStored, expirations }: { isStored: boolean; expirations: readonly string[] },
+): PlannedCall | null {
+  const { call, pages = { count: 1, isStored: false, expirations: [] } } = planned;
+  if (pages.count >= MOST_PAGES || (call.form !== "chain" && call.form !== "expirations")) return null;
+  return {
+    ...planned,
+    call: { ...call, page },
+    pages: {
+      count: pages.count + 1,
+      isStored: pages.isStored || isStored,
+      expirations: [...pages.expirations, ...expirations],
+    },
+  };
 }
 
 export function withoutNames<Due extends DuePart>(due: Due, names: ReadonlySet<string>): Due {
@@ -119,8 +158,9 @@ export function halved(planned: PlannedCall): [PlannedCall, PlannedCall] | null 
 }
 
 export function withSymbols(planned: PlannedCall, symbols: readonly string[]): PlannedCall {
-  const { delayed } = planned.call;
-  return restricted(planned, { form: "symbols", symbols: [...symbols], delayed }, () => true);
+  const { call } = planned;
+  const list = call.form === "symbols" ? call : { form: "symbols" as const, delayed: call.delayed };
+  return restricted(planned, { ...list, symbols: [...symbols] }, () => true);
 }
 
 /**

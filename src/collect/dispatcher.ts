@@ -15,6 +15,7 @@ import { instantFromDate } from "../ground/clock.ts";
 import { QuotekeeperError } from "../ground/errors.ts";
 import { wantsLogin } from "../quotes/answer.ts";
 import { errorOf } from "../services/registry.ts";
+import type { Service } from "../services/service.ts";
 import { describeCall } from "../quotes/call.ts";
 import type { Want } from "./asks.ts";
 import { isOnce, type PlannedCall } from "./callPlan.ts";
@@ -42,7 +43,7 @@ import {
 
 export type DispatcherOptions = BudgetOptions &
   CredentialsOptions & {
-    service: LimitReader;
+    service: LimitReader & Pick<Service, "hosts" | "hostOf">;
     send: Send;
     onResult: (planned: PlannedCall, result: Result) => void;
     /** Calls under way at once, at most, as things stand now. Default: `CONCURRENCY`. */
@@ -98,7 +99,7 @@ export class Dispatcher {
   /** Removes the calls of slots with an end that only wait for their turn, so that they can be planned again. */
   removeWaiting(): PlannedCall[] {
     const fresh = this.#waiting.removeWhere(
-      ({ setback, planned }) => setback === null && !planned.part && !isOnce(planned),
+      ({ setback, planned }) => setback === null && !planned.part && !planned.pages && !isOnce(planned),
     );
     return fresh.map(({ planned }) => planned);
   }
@@ -119,6 +120,11 @@ export class Dispatcher {
   /** Misses what waits for slots that lie ahead, because the wall clock was set back: they come once more. */
   missAhead(): void {
     for (const ticket of this.#waiting.removeWhere(() => true)) this.#enter(ticket);
+  }
+
+  /** Which further host of the service answers a call; undefined: none. */
+  hostOf(call: PlannedCall["call"]): string | undefined {
+    return this.#options.service.hostOf?.(call);
   }
 
   get governor(): BudgetOptions["governor"] {
@@ -260,7 +266,8 @@ export class Dispatcher {
     // By the clock itself: receive times never go back, also when the clock was set back.
     const seen = { ...record, observedAt: instantFromDate(clock.now()) };
     const forTheClock = this.credentials.answered(answer.outcome, seen, attempt);
-    const isRefused = answer.outcome === "unauthorized" && !forTheClock && !wantsLogin(answer);
+    const isOfFeed = answer.outcome === "unauthorized" && answer.ofFeed === true;
+    const isRefused = answer.outcome === "unauthorized" && !forTheClock && !wantsLogin(answer) && !isOfFeed;
     if (isRefused) this.credentials.refused(planned.slotAt, clock.monotonicMs());
     const given = { ...this.#options, isClosed: this.budget.isClosed };
     this.#follow(planned, afterAnswer(ticket, { answer, record, forTheClock }, given));

@@ -26,6 +26,8 @@ export class EarlierRuns {
   readonly lastSeenMs = new Map<string, number>();
   readonly #quoted: QuotedAnswer[] = [];
   readonly listed = new Map<string, ListedExpirations>();
+  /** The pages of a list so far, by its underlying. */
+  readonly #begun = new Map<string, string[]>();
 
   /** @param sinceMs begin of the oldest slot that still lasts, epoch ms UTC: what was asked since then is read whole */
   constructor(sinceMs: number) {
@@ -35,21 +37,28 @@ export class EarlierRuns {
   add({ request, requestedAt, ...raw }: EarlierAnswer): void {
     const askedMs = Date.parse(requestedAt);
     if (raw.status !== 200) return;
-    if (request.form === "expirations") return this.#list(request, raw, askedMs);
+    if (request.form === "expirations") return this.#list(request, { ...raw, request }, askedMs);
     for (const name of namesOf(request)) this.lastSeenMs.set(name, askedMs);
     if (askedMs < this.#sinceMs) return;
-    const answer = answerOf(raw);
+    const answer = answerOf({ ...raw, request });
     if (answer.outcome === "quotes") this.#quoted.push({ call: request, askedMs, document: answer.document });
   }
 
   #list(
-    { underlying }: Extract<QuoteCall, { form: "expirations" }>,
+    request: Extract<QuoteCall, { form: "expirations" }>,
     raw: Parameters<typeof answerOf>[0],
     askedMs: number,
   ): void {
+    const { underlying } = request;
     const answer = answerOf(raw);
     const expirations = answer.outcome === "quotes" ? answer.document.expirations : undefined;
-    if (expirations?.length) this.listed.set(underlying, { underlying, expirations, askedMs });
+    if (answer.outcome !== "quotes" || !expirations?.length) return;
+    // A list in pages is whole with its last one.
+    const before = request.page === undefined ? [] : (this.#begun.get(underlying) ?? []);
+    const all = [...new Set([...before, ...expirations])].sort();
+    this.#begun.set(underlying, all);
+    if (answer.document.nextPage === undefined)
+      this.listed.set(underlying, { underlying, expirations: all, askedMs });
   }
 
   /** Documents with quotes that were asked for within the slots that still last: chains hang on their prices. */
@@ -63,7 +72,7 @@ export class EarlierRuns {
       ({ call, askedMs }) => call.delayed === delayed && askedMs >= from && askedMs < to,
     );
     return new Set(
-      within.flatMap(({ call, document }) => storedNames(call, matchCall(call, document.items))),
+      within.flatMap(({ call, document }) => storedNames(call, matchCall(call, document.items), document)),
     );
   }
 }

@@ -4,9 +4,10 @@
  * answer, is for the dispatcher to say, by the error's code.
  */
 import { type Clock, type Instant, instantFromDate, settledOrAborted } from "../ground/clock.ts";
+import { exchangeDate } from "../market/calendar/dates.ts";
 import { correctionAfterRefusal } from "../services/clockSkew.ts";
 import type { QuoteCall } from "../quotes/call.ts";
-import { type Credentials, type Service, writeCall } from "../services/service.ts";
+import { type Credentials, defaultOf, type OptionValues, type Service, writeCall } from "../services/service.ts";
 import { stampOf } from "../services/stamp.ts";
 import { type HttpAnswer, openCaller, type SignedCall } from "./transport/httpCalls.ts";
 import type { HostAddresses } from "../ground/hostAddresses.ts";
@@ -14,6 +15,8 @@ import type { Deadlines } from "./transport/deadlines.ts";
 import { withholding } from "./transport/withhold.ts";
 
 type RawResponse = {
+  /** The call as it was made: with what the account's settings decide. */
+  request: QuoteCall;
   requestedAt: Instant;
   observedAt: Instant;
   status: number;
@@ -44,6 +47,8 @@ const SHORT_BODY = 4_096;
 export type FetchOptions = {
   service: Service;
   baseUrl: string;
+  /** Of the account. Default: none, and the service's defaults hold. */
+  options?: OptionValues;
   /** Asked for each call: those of a session change. What it throws is the call's error. */
   credentials: () => Credentials;
   clock: Clock;
@@ -64,14 +69,24 @@ export type OpenFetchQuotes = {
 };
 
 export function openFetchQuotes(options: FetchOptions): OpenFetchQuotes {
-  const { service, baseUrl, clock } = options;
-  const caller = openCaller(baseUrl, options);
+  const { service, clock } = options;
+  const callers = new Map<string, ReturnType<typeof openCaller>>();
+  const callerAt = (baseUrl: string): ReturnType<typeof openCaller> => {
+    const caller = callers.get(baseUrl) ?? openCaller(baseUrl, options);
+    callers.set(baseUrl, caller);
+    return caller;
+  };
   let correctionMs = 0;
 
-  const send: FetchQuotes = async (call, signal, mayLeave) => {
+  const send: FetchQuotes = async (asked, signal, mayLeave) => {
     const signedWithMs = correctionMs;
-    const signed = signCall(call, options, signedWithMs);
-    const answered = await caller.call(signed, { callers: signal ? [signal] : [], mayLeave });
+    const account = { options: options.options ?? {}, today: exchangeDate(clock.now()) };
+    const request = service.complete?.(asked, account) ?? asked;
+    const signed = signCall(request, options, signedWithMs);
+    const answered = await callerAt(signed.baseUrl).call(signed, {
+      callers: signal ? [signal] : [],
+      mayLeave,
+    });
     const response = toResponse(signed, answered, options);
     // The clock itself: receive times never go back, also when the clock was set back.
     const observedAt = instantFromDate(clock.now());
@@ -93,29 +108,42 @@ export function openFetchQuotes(options: FetchOptions): OpenFetchQuotes {
       return send(call, signal, mayLeave);
     },
     clockCorrectionMs: () => correctionMs,
-    close: caller.close,
+    close: async () => {
+      await Promise.all([...callers.values()].map((caller) => caller.close()));
+    },
   };
 }
 
-type SigningInput = SignedCall & { credentials: Credentials; requestedAt: Instant };
+type SigningInput = SignedCall & {
+  request: QuoteCall;
+  baseUrl: string;
+  credentials: Credentials;
+  requestedAt: Instant;
+};
 
 /** Signs a call: with a nonce and a timestamp of its own, each time it is made. */
-function signCall(
-  call: QuoteCall,
-  { service, baseUrl, credentials: credentialsNow, clock }: FetchOptions,
-  correctionMs: number,
-): SigningInput {
+function signCall(request: QuoteCall, options: FetchOptions, correctionMs: number): SigningInput {
+  const { service, credentials: credentialsNow, clock } = options;
   const credentials = credentialsNow();
-  const written = writeCall(service, call);
+  const written = writeCall(service, request);
+  const baseUrl = addressOf(service.hostOf?.(request), options);
   const url = `${baseUrl}${written.target}`;
   const now = clock.now();
   const stamp = stampOf(clock, now.getTime() + correctionMs);
   const signed = service.sign({ ...written, url }, credentials, stamp);
-  return { ...written, url, credentials, signed, requestedAt: instantFromDate(now) };
+  return { ...written, request, baseUrl, url, credentials, signed, requestedAt: instantFromDate(now) };
+}
+
+/** @param host a word of the service's; undefined: the base address */
+function addressOf(host: string | undefined, { service, baseUrl, options = {} }: FetchOptions): string {
+  const name = host === undefined ? undefined : service.hosts?.[host]?.option;
+  const option = service.options?.find((one) => one.name === name);
+  if (!option || !("address" in option)) return baseUrl;
+  return options[option.name] ?? defaultOf(option);
 }
 
 function toResponse(
-  { credentials, signed, requestedAt }: SigningInput,
+  { request, credentials, signed, requestedAt }: SigningInput,
   { status, headers, body }: HttpAnswer,
   { service, observe }: FetchOptions,
 ): RawResponse {
@@ -126,11 +154,11 @@ function toResponse(
     const value = headers[name];
     if (value !== undefined) kept[name] = withhold.text(Array.isArray(value) ? value.join(", ") : value);
   }
-  return { requestedAt, observedAt, status, headers: kept, body: withhold.bytes(body) };
+  return { request, requestedAt, observedAt, status, headers: kept, body: withhold.bytes(body) };
 }
 
 function isRefusal(response: RawResponse, service: Service): boolean {
   const { status, body } = response;
   if (status === 200 && body.byteLength > SHORT_BODY) return false;
-  return service.classify(response).outcome === "unauthorized";
+  return service.classify(response, response.request).outcome === "unauthorized";
 }

@@ -18,12 +18,14 @@ import { dueNames, grouped, type PlanOptions, type Want } from "./asks.ts";
 import {
   halved,
   isOnce,
+  nextPageOf,
   type PlannedCall,
   planCalls,
   planOnce,
   slotMsOf,
   symbolCount,
   storedNames,
+  withSymbols,
   withoutNames,
 } from "./callPlan.ts";
 import { CLOCK_STEP_MS } from "../schedule/clockSteps.ts";
@@ -74,6 +76,7 @@ export class Outcomes {
   get planOptions(): PlanOptions {
     return {
       batchSize: this.#batch.size,
+      contractsOfAList: this.#options.batch.contracts,
       lastSeenMs: this.#lastSeen,
       ...(this.askBackoff.holds && { alone: (symbol) => this.askBackoff.isSuspect(symbol) }),
       ownerOf: this.#options.ownerOf,
@@ -126,11 +129,13 @@ export class Outcomes {
       case "quotes":
         return this.#stored(planned, answer.document, askedMs);
       case "unauthorized":
-        return this.#ended(planned, "unauthorized");
+        return answer.ofFeed ? this.#feedRefused(planned) : this.#ended(planned, "unauthorized");
       case "too_long":
         return this.#tooLong(planned);
       default:
-        return this.#failed(planned, FAILED[answer.outcome] ?? "refused");
+        return answer.badSymbol === undefined
+          ? this.#failed(planned, FAILED[answer.outcome] ?? "refused")
+          : this.#badSymbol(planned, answer.badSymbol);
     }
   }
 
@@ -139,10 +144,12 @@ export class Outcomes {
     this.#batch = afterSuccess(this.#batch, symbolCount(planned));
     chains.recordAnswer(document);
     const matched = matchCall(planned.call, document.items);
-    const stored = storedNames(planned.call, matched);
+    const stored = storedNames(planned.call, matched, document);
+    if (document.nextPage !== undefined) return this.#goOn(planned, document.nextPage, { matched, document });
     // At the slots that lasted when it was asked; before any miss, which may end a slot.
     slots.credit(stored, planned.call.delayed, askedMs);
-    if (planned.call.form === "expirations") this.#listed(planned, planned.call, document.expirations ?? []);
+    const listed = [...(planned.pages?.expirations ?? []), ...(document.expirations ?? [])];
+    if (planned.call.form === "expirations") this.#listed(planned, planned.call, [...new Set(listed)].sort());
     else if (askedInstruments(planned.call) === null) this.#asOne(planned, matched, askedMs);
     else {
       const fates = fatesOf(matched);
@@ -154,9 +161,21 @@ export class Outcomes {
     this.#badSymbolSearch.answered(planned).forEach(ask);
   }
 
+  /** Asks for the next page, at the same slot. Without it the rest would be missing, and nothing would say so. */
+  #goOn(
+    planned: PlannedCall,
+    page: string,
+    { matched, document }: { matched: readonly MatchedItem[]; document: ReadDocument },
+  ): void {
+    const isStored = matched.some(({ fate }) => fate === "stored");
+    const next = nextPageOf(planned, page, { isStored, expirations: document.expirations ?? [] });
+    if (next !== null) this.#options.ask(next);
+    else this.#missed([planned], "malformed");
+  }
+
   /** A watchlist and a whole chain are one thing in the ledger. An answer in which nothing is recognised is no success. */
   #asOne(planned: PlannedCall, matched: readonly MatchedItem[], askedMs: number): void {
-    const isStored = matched.some(({ fate }) => fate === "stored");
+    const isStored = planned.pages?.isStored === true || matched.some(({ fate }) => fate === "stored");
     const reason = matched.some(({ fate }) => fate === "dead") ? "malformed" : "absent_from_answer";
     for (const [name, wants] of planned.wants) {
       this.#lastSeenMs.set(name, this.#options.clock.now().getTime());
@@ -256,6 +275,28 @@ export class Outcomes {
     // The lists that wait are as long as this one.
     if (planned.part || isOnce(planned)) halves.forEach(ask);
     else planCalls([], this.planOptions, [planned, ...removeWaiting()]).forEach(ask);
+  }
+
+  /** The account has other feeds, and its other calls are answered: only these are asked for less and less often. */
+  #feedRefused(planned: PlannedCall): void {
+    if (!isOnce(planned))
+      for (const name of planned.wants.keys()) this.#heldBack(planned, name, { reason: "unauthorized" });
+    this.#ended(planned, "unauthorized");
+  }
+
+  /** Where the service names the symbol for which it refused a list, the others are asked for again without it. */
+  #badSymbol(planned: PlannedCall, badSymbol: string): void {
+    const { call } = planned;
+    const others = call.form === "symbols" ? call.symbols.filter((symbol) => symbol !== badSymbol) : [];
+    if (call.form !== "symbols" || others.length === call.symbols.length || planned.part)
+      return this.#failed(planned, "refused");
+    const bad = withSymbols(planned, [badSymbol]);
+    for (const name of bad.wants.keys()) {
+      this.#warnings.failsCalls(name, "refused");
+      if (!isOnce(planned)) this.#heldBack(planned, name, { reason: "refused" });
+    }
+    this.#missed([bad], "refused");
+    if (others.length > 0) this.#options.ask(withSymbols(planned, others));
   }
 
   #failed(planned: PlannedCall, reason: MissReason): void {

@@ -7,6 +7,7 @@ import type { Clock, Instant } from "../ground/clock.ts";
 import type { LedgerSource } from "../journal/ledger.ts";
 import { DEFAULT_SERVICE, type RecordSource } from "../journal/record.ts";
 import { type RawAnswer, wantsLogin } from "../quotes/answer.ts";
+import type { QuoteCall } from "../quotes/call.ts";
 import type { Credentials } from "../services/oauth/signature.ts";
 import { keepJson, readJson } from "../ground/plainFiles.ts";
 import { SERVICE_LIMITS } from "../serve/limits.ts";
@@ -20,7 +21,7 @@ export type OpenFeed = {
   fetchQuotes: FetchQuotes;
   /** What timestamps are corrected by, in ms: not 0 when the service showed that the machine's clock is off. */
   clockCorrectionMs: () => number;
-  sourceOf: (answer: Pick<RawAnswer, "status" | "headers">) => RecordSource;
+  sourceOf: (answer: Pick<RawAnswer, "status" | "headers"> & { request: QuoteCall }) => RecordSource;
   /** Which market the answers with quotes so far came from, for the ledger. */
   ledgerSource: () => LedgerSource;
   /** The same, null until one has come. */
@@ -49,15 +50,15 @@ export async function openFeed(account: Account, options: FeedOptions): Promise<
   const { openFetchQuotes } = await import("../collect/fetchQuotes.ts");
   const { service } = account;
   const userAgent = `quotekeeper/${VERSION}`;
-  const callsTo = (at: Pick<FetchOptions, "baseUrl" | "credentials">): OpenFetchQuotes =>
+  const callsTo = (at: Pick<FetchOptions, "baseUrl" | "options" | "credentials">): OpenFetchQuotes =>
     openFetchQuotes({ service, ...at, clock, observe, userAgent });
   if (feed.kind === "account") {
-    const { baseUrl, credentials } = feed;
+    const { baseUrl, credentials, options: chosen } = feed;
     const login = loginOf(account);
     const session = login && new Session(login, { dataDir, clock, onRenewed: options.onRenewed });
     const opened = session
-      ? withSession(callsTo({ baseUrl, credentials: session.credentials }), session, service)
-      : callsTo({ baseUrl, credentials: () => credentials });
+      ? withSession(callsTo({ baseUrl, options: chosen, credentials: session.credentials }), session, service)
+      : callsTo({ baseUrl, options: chosen, credentials: () => credentials });
     const known = join(dataDir, SERVICE_FILE);
     let newest = (await readSource(known, baseUrl)) ?? "account";
     let last: RecordSource | null = null;
@@ -65,8 +66,8 @@ export async function openFeed(account: Account, options: FeedOptions): Promise<
       simulated: false,
       ...opened,
       session,
-      sourceOf: ({ status, headers }) => {
-        const source = sourceOf(headers, account);
+      sourceOf: ({ status, headers, request }) => {
+        const source = sourceOf(headers, account, request);
         // A refusal does not say it, and may be that of something before the service.
         if (status !== 200) return last ?? source;
         const kind = source.kind === "account" ? "account" : "simulated";
@@ -123,7 +124,7 @@ function withSession(opened: OpenFetchQuotes, session: Session, service: Service
     fetchQuotes: async (call, signal, mayLeave) => {
       await session.awake(signal);
       const response = await opened.fetchQuotes(call, signal, mayLeave);
-      const isOver = response.status !== 200 && wantsLogin(service.classify(response));
+      const isOver = response.status !== 200 && wantsLogin(service.classify(response, response.request));
       session.answered(isOver);
       // At once, for a command that makes one call: where it cannot be woken, the next login begins another session.
       if (isOver) await session.awake(signal).catch(() => undefined);
@@ -151,10 +152,10 @@ function neverSetBack(clock: Clock): Clock {
 
 const SIMULATED: RecordSource = { kind: "simulated", name: "simulated" };
 /** Rows of the specification's service are those of `account`, as they were before there were others. */
-const accountSource = ({ name }: Service): RecordSource => ({
-  kind: "account",
-  name: name === DEFAULT_SERVICE ? "account" : name,
-});
+const accountSource = (service: Service, call: QuoteCall): RecordSource => {
+  const own = { name: service.name === DEFAULT_SERVICE ? "account" : service.name };
+  return { kind: "account", ...(service.sourceOf?.(call) ?? own) };
+};
 
 /** Real prices of another time, played by a `serve --source archive`: kept under the time they came again. */
 const PLAYED: RecordSource = { kind: "simulated", name: "archive" };
@@ -167,13 +168,14 @@ const PLAYED: RecordSource = { kind: "simulated", name: "archive" };
 function sourceOf(
   headers: Readonly<Record<string, string>>,
   { service, feed }: Pick<Account, "service" | "feed">,
+  call: QuoteCall,
 ): RecordSource {
   const source = headers["x-quotekeeper-source"];
   if (source !== undefined) return source === "archive" ? PLAYED : SIMULATED;
   const isStored = service.addresses.some(
     ({ baseUrl, stored }) => stored === true && feed.kind === "account" && feed.baseUrl === baseUrl,
   );
-  return isStored ? { kind: "simulated", name: `${service.name} sandbox` } : accountSource(service);
+  return isStored ? { kind: "simulated", name: `${service.name} sandbox` } : accountSource(service, call);
 }
 
 /** Credentials that nobody else has, for a service that lives as long as this process. */

@@ -52,10 +52,10 @@ export async function collectCall(
   const requestId = newRequestId();
   const over = calls.leaves(requestId); // counted by the next run too, should this one be killed
   const response = await fetchQuotes(call, signal, mayLeave).finally(over); // fetch: one signed call
-  const answer = service.classify(response);
+  const answer = service.classify(response, response.request);
   onArrived?.({ headers: response.headers, answer }); // the next call may be let go at once: the governor must know by then
   const asked = { requestId, source: sourceOf(response), account: name, service: service.name };
-  const record: ResponseRecord = { kind: "response", ...asked, jobs, slotAt, request: call, ...response };
+  const record: ResponseRecord = { kind: "response", ...asked, jobs, slotAt, ...response };
   const { segment } = await kept.journal.append(record); // journal: on disk before anything reads it
   kept.loader.notify(segment); // read and archive: src/read/ makes rows of it, src/archive/load/ stores them with its place, in one transaction
   return { record, answer, segment };

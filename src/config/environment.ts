@@ -5,6 +5,7 @@
 import { z } from "zod";
 import { DEFAULT_SERVICE } from "../journal/record.ts";
 import { SERVICES } from "../services/registry.ts";
+import { defaultOf, type ServiceOption } from "../services/service.ts";
 import { baseUrl, beatUrl, databaseUrl, hostName, list, network, text, whole } from "./settingKinds.ts";
 import { alternatives } from "./wording.ts";
 
@@ -32,6 +33,28 @@ export const ACCOUNTS_FILES: readonly string[] = ["accounts.yaml", "accounts.yml
  * environment, such as DATABASE_URL.
  */
 export const ACCOUNT_VARIABLE = "QUOTES_";
+
+/** Variables with the credentials of one service or another. */
+export const CREDENTIAL_NAMES: readonly string[] = [
+  ...new Set(SERVICES.flatMap(({ credentials }) => credentials.all.map(({ variable }) => variable))),
+];
+
+/** What the services name themselves: their credentials and options, by their variables. */
+function serviceSettings(): Readonly<Record<never, never>> {
+  const options = SERVICES.flatMap(({ title, options: own = [] }) => own.map((one) => ({ ...one, title })));
+  return Object.fromEntries([
+    ...CREDENTIAL_NAMES.map((variable) => [variable, credential(variable)]),
+    ...options.map(({ title, ...one }) => [one.variable, optionSetting(one, title)]),
+  ]) as Readonly<Record<never, never>>;
+}
+
+/** An option of an account, as its variable and accounts.yaml have it. */
+export function optionSetting(option: ServiceOption, title: string) {
+  const words = `${option.does} Of ${title}.`;
+  const unset = defaultOf(option);
+  const kind = "values" in option ? z.enum(option.values) : baseUrl;
+  return kind.optional().describe(words).register(variableMeta, { shownDefault: `unset: ${unset}` });
+}
 
 /** A credential of an account. Its sentence says what each service calls it. */
 function credential(variable: string) {
@@ -98,10 +121,7 @@ export const environmentSchema = z.object({
     .describe(
       "Whether QUOTES_BASE_URL, or the address of an account, may be plain http to another machine. Anybody on the way can then read and change its answers. Plain http to this machine is always allowed.",
     ),
-  QUOTES_CONSUMER_KEY: credential("QUOTES_CONSUMER_KEY"),
-  QUOTES_CONSUMER_SECRET: credential("QUOTES_CONSUMER_SECRET"),
-  QUOTES_ACCESS_TOKEN: credential("QUOTES_ACCESS_TOKEN"),
-  QUOTES_ACCESS_TOKEN_SECRET: credential("QUOTES_ACCESS_TOKEN_SECRET"),
+  ...serviceSettings(),
   QUOTES_LIMIT: whole(1, 100_000)
     .optional()
     .describe(
@@ -245,6 +265,7 @@ export const environmentSchema = z.object({
 
 export type Environment = z.infer<typeof environmentSchema>;
 
+/** Of the schema; those that the services name themselves are texts to TypeScript. */
 export type VariableName = keyof typeof environmentSchema.shape;
 
 export const VARIABLE_NAMES = Object.keys(environmentSchema.shape) as VariableName[];
@@ -256,8 +277,3 @@ export function metaOf(name: VariableName): VariableMeta {
 export function isSecret(name: VariableName): boolean {
   return metaOf(name).secret === true;
 }
-
-/** Variables with the credentials of one service or another. */
-export const CREDENTIAL_NAMES = [
-  ...new Set(SERVICES.flatMap(({ credentials }) => credentials.all.map(({ variable }) => variable))),
-] as readonly VariableName[];

@@ -4,7 +4,7 @@ import type { z } from "zod";
 import { QuotekeeperError } from "../ground/errors.ts";
 import { counted } from "../ground/figures.ts";
 import { knownService, limitAt, serviceNamed } from "../services/registry.ts";
-import type { Credentials, Service } from "../services/service.ts";
+import type { Credentials, OptionValues, Service } from "../services/service.ts";
 import { withSslMode } from "./databaseUrl.ts";
 import {
   CREDENTIAL_NAMES,
@@ -27,7 +27,14 @@ import {
 import { staysPrivate } from "./settingKinds.ts";
 
 /** An account of a real service, or the simulated one. Nothing else, and never by accident. */
-type Feed = { kind: "account"; baseUrl: string; credentials: Credentials } | { kind: "simulated" };
+type Feed =
+  | {
+      kind: "account";
+      baseUrl: string;
+      credentials: Credentials;
+      /** Of the service's own. */ options?: OptionValues;
+    }
+  | { kind: "simulated" };
 
 export type Config = ReturnType<typeof toConfig>;
 
@@ -83,7 +90,7 @@ export function loadConfig(env: Variables, directory: string): Config {
 }
 
 function isCredential(name: VariableName): boolean {
-  return (CREDENTIAL_NAMES as readonly VariableName[]).includes(name);
+  return CREDENTIAL_NAMES.includes(name);
 }
 
 function configInvalid(problems: readonly string[]): QuotekeeperError {
@@ -123,7 +130,7 @@ function feedProblems(
   }
   // Credentials without an address mean a real account was wanted: never answer that with simulated prices. A file of
   // accounts may name these very variables, and where it is there nothing else is polled.
-  const stray = hasAccounts ? [] : CREDENTIAL_NAMES.filter(isSet);
+  const stray = hasAccounts ? [] : CREDENTIAL_NAMES.filter((name) => isSet(name as VariableName));
   if (stray.length === 0) return [];
   const [are, them] = stray.length > 1 ? ["are", "them"] : ["is", "it"];
   return [
@@ -191,12 +198,18 @@ function toConfig(values: Environment, { sslMode, ...given }: ConfigContext) {
   });
 }
 
-function toFeed(values: Environment, { addresses, credentials }: Service): Feed {
+function toFeed(values: Environment, { addresses, credentials, options = [] }: Service): Feed {
   const baseUrl = values.QUOTES_BASE_URL ?? addresses[0]?.baseUrl;
   if (baseUrl === undefined) return Object.freeze({ kind: "simulated" });
-  const secrets = credentials.all.map(({ name, variable }) => [
-    name,
-    values[variable as "QUOTES_ACCESS_TOKEN"] ?? "",
-  ]);
-  return Object.freeze({ kind: "account", baseUrl, credentials: Object.freeze(Object.fromEntries(secrets)) });
+  const given = values as Readonly<Record<string, unknown>>;
+  const secrets = credentials.all.map(({ name, variable }) => [name, String(given[variable] ?? "")]);
+  const chosen = options.flatMap(({ name, variable }) =>
+    given[variable] === undefined ? [] : [[name, String(given[variable])]],
+  );
+  return Object.freeze({
+    kind: "account",
+    baseUrl,
+    credentials: Object.freeze(Object.fromEntries(secrets)),
+    ...(chosen.length > 0 && { options: Object.freeze(Object.fromEntries(chosen)) }),
+  });
 }

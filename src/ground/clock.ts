@@ -98,6 +98,22 @@ const minuteText = remembered(10_000, (minute: number): string =>
   new Date(minute * MINUTE_MS).toISOString().slice(0, -8),
 );
 
+const RFC_3339 = /^(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?([Zz]|[+-]\d\d:\d\d)$/;
+
+/**
+ * A time of RFC 3339 section 5.6, with up to nine digits behind the second. Those behind the microsecond are cut off, as no column
+ * holds them: so a time is never later than it was said. @returns null: it is no such time, or no day of the calendar
+ */
+export function instantOfRfc(text: string): Instant | null {
+  const [, date, time, fraction = "", zone = ""] = RFC_3339.exec(text) ?? [];
+  if (date === undefined) return null;
+  const utc = new Date(`${date}T${time}Z`);
+  // 2026-02-30 parses as 2 March.
+  if (Number.isNaN(utc.getTime()) || !utc.toISOString().startsWith(`${date}T${time}`)) return null;
+  const at = /^[Zz]$/.test(zone) ? utc : new Date(`${date}T${time}${zone}`);
+  return `${at.toISOString().slice(0, 19)}.${fraction.slice(0, 6).padEnd(6, "0")}Z`;
+}
+
 export function instantFromDate(date: Date): Instant {
   return instantOf(BigInt(date.getTime()) * 1_000n);
 }

@@ -73,6 +73,8 @@ const HINTS = {
       "Log in again: an address holds for a few minutes, and its code for one login. Check the account's consumer key and secret, and the machine's clock.",
     LOGIN_CODE_WRONG:
       "Type the code that the page shows. The address holds for a few minutes; after that, log in again.",
+    FEED_REFUSED:
+      "Choose a feed that the account's plan has, in the setting named above, or subscribe to it. Meanwhile it is asked for less and less often.",
     SERVICE_REFUSED: "Check what was asked for, and QUOTES_BASE_URL. The answer is kept in the journal.",
     SERVICE_ANSWER_UNREADABLE:
       "Check QUOTES_BASE_URL. The answer is kept in the journal; no quote was stored from it.",

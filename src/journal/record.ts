@@ -7,6 +7,10 @@ export type RecordSource = {
   kind: "account" | "simulated" | "import";
   /** Of an account, a market seed or an import, in words. */
   name: string;
+  /** Of contracts: the source of the same kind that has the prices of their underlyings. Absent: this one. */
+  spot?: string;
+  /** Of contracts: the one that has their open interest. Absent: this one. */
+  interest?: string;
 };
 
 /** The account of a record that names none, and of everybody who has a single account. */

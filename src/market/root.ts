@@ -71,6 +71,16 @@ export function rootOf({ underlying, root }: RootedSymbol): string {
   return root ?? ROOT_OF_UNDERLYING.get(underlying) ?? underlying;
 }
 
-function isOwnRoot(root: string, underlying: string): boolean {
+/** The roots of an underlying's contracts, its own first: `SPX` and `SPXW` of SPX. Adjusted ones are not known. */
+export function rootsOf(underlying: string): string[] {
+  const own = rootOf({ underlying });
+  const further = [...UNDERLYING_OF_ROOT].flatMap(([root, of]) =>
+    of === underlying && root !== own ? [root] : [],
+  );
+  return [own, ...further];
+}
+
+/** Whether the root of an OCC symbol is the underlying's own: `BRKB` of BRK.B. */
+export function isOwnRoot(root: string, underlying: string): boolean {
   return root === underlying || root === underlying.replace(/[./-]/g, "");
 }

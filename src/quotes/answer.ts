@@ -35,6 +35,10 @@ export type Answer =
       detail: string;
       /** Of `unauthorized`: a person has to log in, and nothing else mends it. */
       needsLogin?: true;
+      /** Of `unauthorized`: the feed that was asked is not in the account's plan. Its other calls are answered. */
+      ofFeed?: true;
+      /** Of `refused`: the symbol for which alone the whole list was. */
+      badSymbol?: string;
     };
 
 /** Whether nothing but a person's login mends it. */
@@ -88,7 +92,7 @@ export function answerError(
   answer: Exclude<Answer, { outcome: "quotes" }>,
   goesBy: string,
 ): QuotekeeperError {
-  const code = wantsLogin(answer) ? "LOGIN_NEEDED" : CODES[answer.outcome];
+  const code = wantsLogin(answer) ? "LOGIN_NEEDED" : answer.ofFeed ? "FEED_REFUSED" : CODES[answer.outcome];
   const settings = code === "SERVICE_UNAUTHORIZED" ? `; it goes by ${goesBy}` : "";
   return new QuotekeeperError(code, `the service answered: ${answer.detail}${settings}`);
 }

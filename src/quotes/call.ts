@@ -11,11 +11,26 @@ import { parseOccSymbol } from "../market/occ.ts";
 import { archivedSymbol } from "../market/root.ts";
 
 export type QuoteCall =
-  | { form: "symbols"; symbols: string[]; delayed: boolean }
-  | { form: "watchlist"; watchlist: string; delayed: boolean }
-  | { form: "option"; contract: OptionContract; delayed: boolean }
-  | { form: "chain"; underlying: string; expiration: string; delayed: boolean }
-  | { form: "expirations"; underlying: string; delayed: boolean };
+  | ({
+      form: "symbols";
+      symbols: string[];
+      /** Where they stand in lists of their own. */ of?: "contracts";
+    } & Common)
+  | ({ form: "watchlist"; watchlist: string } & Common)
+  | ({ form: "option"; contract: OptionContract } & Common)
+  | ({ form: "chain"; underlying: string; expiration: string } & Common & Paged)
+  | ({ form: "expirations"; underlying: string; from?: string } & Common & Paged);
+
+type Common = {
+  delayed: boolean;
+  /** Which of the service's feeds was asked, where it has several: it decides what the answer means. */
+  feed?: string;
+  /** Of contracts: the feed that has the prices of their underlyings, where it is another. */
+  spotFeed?: string;
+};
+
+/** `page`: where an answer said that the next one goes on; absent: the first. The service alone reads it. */
+type Paged = { page?: string };
 
 /** Stands for the unknown call of an answer that was saved elsewhere. */
 export type SavedCall = {

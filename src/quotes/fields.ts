@@ -7,7 +7,7 @@ import { type NumberKind, type Unit, UNITS } from "./units.ts";
 
 export type Field<
   Name extends string = string,
-  Type extends string = "decimal" | "integer" | "instant",
+  Type extends string = "decimal" | "integer" | "instant" | "date",
   Column extends string = string,
 > = {
   readonly name: Name;
@@ -81,6 +81,7 @@ export const EXTENDED_FIELDS = [
   field("vega", null, { unit: "dollars", column: "vega", of: "option", signed: true }),
   field("rho", null, { unit: "dollars", column: "rho", of: "option", signed: true }),
   field("greeksAt", null, { unit: "instant", column: "greeks_at", of: "option" }),
+  field("openInterestDate", null, { unit: "date", column: "open_interest_date", of: "option" }),
 ] as const;
 
 /** Elements of `dividenddata`; columns of `dividends`. The date is midnight US Eastern there, `YYYY-MM-DD` here. */

@@ -3,6 +3,7 @@
  * loading it again adds nothing.
  */
 import { instrumentName, type InstrumentKey, option } from "../market/instrument.ts";
+import type { Instant } from "../ground/clock.ts";
 import type { ResponseRecord } from "../journal/record.ts";
 import type { Answer } from "../quotes/answer.ts";
 import { canonicalDecimal, isNoValue } from "../quotes/decimal.ts";
@@ -10,6 +11,8 @@ import {
   type DividendData,
   type InstrumentQuote,
   MAX_FRAGMENT,
+  NO_QUOTE,
+  type OpenInterest,
   plainDocument,
   type Quote,
 } from "../quotes/document.ts";
@@ -67,7 +70,35 @@ export function rowsOf(record: ResponseRecord, position: { segment: string; offs
     addOffers(offers, match, { observedAt: record.observedAt, delayed: call.delayed });
   }
   rows.units = withoutRepeated(offers, askedInstruments(call) === null);
+  const { interests = [] } = answer.document;
+  rows.units.push(...interests.map((interest) => interestUnit(interest, record.observedAt)));
   return rows;
+}
+
+/** Open interest that came without a quote: of its own instant, with its date. */
+function interestUnit({ contract, date, openInterest }: OpenInterest, observedAt: Instant): QuoteUnit {
+  const { underlying, root, expiration, optionType, strike } = contract;
+  return {
+    observedAt,
+    delayed: false,
+    instrument: {
+      securityType: "OPT",
+      symbol: underlying,
+      root,
+      expiration,
+      optionType,
+      strike: canonicalDecimal(strike),
+      exchange: null,
+      description: null,
+      contractSize: null,
+      underlying,
+      assumedType: false,
+    },
+    quote: { ...NO_QUOTE, extended: { ...NO_QUOTE.extended, openInterest, openInterestDate: date } },
+    greeksDelta: null,
+    fragment: null,
+    interestOnly: true,
+  };
 }
 
 /** Its rows stay where they are in an archive already. */

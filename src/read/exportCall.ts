@@ -28,7 +28,7 @@ const KEY = [...IDENTITY, "source_kind", "source_name", "observed_at"] as const;
 
 /** The columns of each table's rows in a piece: the archive's own, with what stands for its numbers. */
 export const PIECE_COLUMNS = {
-  sources: ["id", "kind", "name"],
+  sources: ["id", "kind", "name", "spot", "interest"],
   instruments: [
     "id",
     ...IDENTITY,
@@ -47,7 +47,7 @@ export const PIECE_COLUMNS = {
     ...KEY,
     "delayed",
     ...PRICE_FIELDS.map(({ column }) => column),
-    // Whether `extended_quotes` has a row, and that row.
+    // Whether `extended_quotes` has a row, or alone has one, and that row.
     "extended",
     ...EXTENDED_FIELDS.map(({ column }) => column),
   ],

@@ -106,7 +106,13 @@ class RowValues {
 }
 
 function sourceOf(row: RowValues): RestoredSource {
-  return { id: Number(row.given("id", isInteger(2 ** 15))), source: recordSource(row, "kind", "name") };
+  const beside = (name: string): string | undefined => cleanText(row.text(name) ?? "") || undefined;
+  // Exports of older versions have no feeds.
+  const [spot, interest] = [beside("spot"), beside("interest")];
+  return {
+    id: Number(row.given("id", isInteger(2 ** 15))),
+    source: { ...recordSource(row, "kind", "name"), ...(spot && { spot }), ...(interest && { interest }) },
+  };
 }
 
 function recordSource(row: RowValues, kind: string, name: string): RecordSource {
@@ -163,7 +169,7 @@ function unitOf(row: RowValues): QuoteUnit {
     ...valuesByName(PRICE_FIELDS, value),
     extended: { ...NO_QUOTE.extended, ...valuesByName(EXTENDED_FIELDS, value) },
   };
-  const extended = row.given("extended", isFlag) === "true";
+  const extended = row.given("extended", (text) => text === "alone" || isFlag(text));
   return {
     observedAt: row.given("observed_at", isTime),
     delayed: row.given("delayed", isFlag) === "true",
@@ -171,7 +177,8 @@ function unitOf(row: RowValues): QuoteUnit {
     quote,
     greeksDelta: null,
     fragment: null,
-    restored: { source: recordSource(row, "source_kind", "source_name"), extended },
+    restored: { source: recordSource(row, "source_kind", "source_name"), extended: extended !== "false" },
+    ...(extended === "alone" && { interestOnly: true }),
   };
 }
 

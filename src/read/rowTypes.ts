@@ -38,6 +38,8 @@ export type QuoteUnit = {
   fragment: string | null;
   /** Of a row that an export brought back: the source it had, and whether `extended_quotes` had a row of it. */
   restored?: { source: RecordSource; extended: boolean };
+  /** Open interest alone: it has a row of `extended_quotes`, and none of `quotes`. */
+  interestOnly?: true;
 };
 
 /** What could not become a row, or (`odd_field`) a value of one. */

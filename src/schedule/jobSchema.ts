@@ -149,7 +149,7 @@ export type Job = {
   symbolsFile: string | null;
   watchlist: string | null;
   /** Whether its contracts are asked for in lists, by their OCC symbols; absent: each is a call of its own. */
-  optionsInList?: true;
+  optionsInList?: true | "apart";
   options: readonly OptionContract[];
   chains: NonNullable<JobFile["chains"]>;
 };

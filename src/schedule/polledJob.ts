@@ -2,7 +2,9 @@
 import { dirname, resolve } from "node:path";
 import { type Account, lackOfDelayed, onlyDelayed } from "../accounts/account.ts";
 import { instrumentName, option, type OptionContract } from "../market/instrument.ts";
+import { parseOccSymbol } from "../market/occ.ts";
 import { type Chain, isWhole, needsList } from "../market/optionChain.ts";
+import { inLists } from "../services/registry.ts";
 import type { Job, JobFile } from "./jobSchema.ts";
 
 export type PolledMarket = Pick<Account, "service" | "feed">;
@@ -78,8 +80,21 @@ export function toJob(
     ...(job.account !== undefined && { account: job.account }),
     symbolsFile: job.symbolsFile === undefined ? null : resolve(dirname(file), job.symbolsFile),
     watchlist: job.watchlist ?? null,
-    ...(market?.service.optionsInList && { optionsInList: true as const }),
+    ...(market && inLists(market.service)),
     options: (job.options ?? []).map(({ type, ...asked }) => ({ ...asked, optionType: type })),
-    chains: job.chains ?? [],
+    chains: [...(job.chains ?? []), ...(market?.service.listsInterest ? interestLists(job, symbols) : [])],
   };
+}
+
+/**
+ * Chains that stand for no contract, so that the list of an underlying's expirations is asked for once a day: the open interest of its
+ * contracts comes with it.
+ */
+function interestLists({ chains = [], options = [] }: JobFile, symbols: readonly string[]): Chain[] {
+  const listed = new Set(chains.filter(needsList).map(({ underlying }) => underlying));
+  const contracts = symbols.flatMap((symbol) => parseOccSymbol(symbol) ?? []);
+  const underlyings = new Set([...chains, ...options, ...contracts].map(({ underlying }) => underlying));
+  return [...underlyings]
+    .filter((underlying) => !listed.has(underlying))
+    .map((underlying) => ({ underlying, expirations: "listed", strikes: [], types: [] }));
 }

@@ -31,10 +31,13 @@ export type Checkup = {
   findings: (probed: readonly Probe[], isDelayed: boolean | null) => Finding[];
 };
 
-export const MOST_CALLS = 10;
+export const MOST_CALLS = 12;
 
 /** A symbol that every service of American quotes knows. */
 export const KNOWN = "SPY";
+
+/** Assumed: nothing has this name. */
+export const UNKNOWN = "ZZQXZZ";
 
 export const asking = (...symbols: string[]): QuoteCall => ({ form: "symbols", symbols, delayed: false });
 

@@ -5,10 +5,16 @@ import { chainSchema, expandChain } from "../market/optionChain.ts";
 import type { InstrumentQuote, ReadItem } from "../quotes/document.ts";
 import { matchCall } from "../quotes/match.ts";
 import { readHttpDate } from "../quotes/rateLimit.ts";
-import { asking, type Checkup, type Finding, finding, KNOWN, NOT_ASKED, type Probe } from "./checkup.ts";
-
-/** Assumed: nothing has this name. */
-const UNKNOWN = "ZZQXZZ";
+import {
+  asking,
+  type Checkup,
+  type Finding,
+  finding,
+  KNOWN,
+  NOT_ASKED,
+  type Probe,
+  UNKNOWN,
+} from "./checkup.ts";
 
 /** Below the list that the program begins with for symbols. */
 const MOST_CONTRACTS = 99;

@@ -1,5 +1,5 @@
 /** The values of one object of a JSON answer, as decimals, counts and times. */
-import { type Instant, instantOfEpochMs } from "../ground/clock.ts";
+import { type Instant, instantOfEpochMs, instantOfRfc } from "../ground/clock.ts";
 import { isDateText } from "../market/calendar/dates.ts";
 import { cutText } from "../ground/outsideText.ts";
 import type { OddField } from "../quotes/document.ts";
@@ -134,6 +134,16 @@ export class JsonFields {
     return /^.{10}[ T](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d$/.test(value) && isDateText(date)
       ? this.#inBounds(key, value, `${date}T${value.slice(date.length + 1)}.000000Z`)
       : this.#isOdd(key, value, `"${cutText(value, 40)}" is no time`);
+  }
+
+  /** RFC 3339 with any number of digits behind the second: kept to the microsecond, the rest is cut off. */
+  rfcTime(key: string): Instant | null {
+    const value = this.text(key);
+    if (value === null) return null;
+    const instant = instantOfRfc(value);
+    return instant === null
+      ? this.#isOdd(key, value, `"${cutText(value, 40)}" is no time of RFC 3339`)
+      : this.#inBounds(key, value, instant);
   }
 
   #number(key: string, kind: NumberKind): string | null {

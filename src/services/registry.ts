@@ -3,14 +3,15 @@ import { DEFAULT_SERVICE, type ResponseRecord } from "../journal/record.ts";
 import { cutText } from "../ground/outsideText.ts";
 import { QuotekeeperError } from "../ground/errors.ts";
 import { type Answer, answerError } from "../quotes/answer.ts";
-import type { QuoteCall } from "../quotes/call.ts";
+import type { QuoteCall, SavedCall } from "../quotes/call.ts";
+import { ALPACA } from "./alpaca/alpaca.ts";
 import { ETRADE } from "./etrade/etrade.ts";
 import { REFERENCE } from "./reference/reference.ts";
 import type { Service } from "./service.ts";
 import { TRADIER } from "./tradier/tradier.ts";
 
 /** The default first. */
-export const SERVICES: readonly Service[] = [REFERENCE, TRADIER, ETRADE];
+export const SERVICES: readonly Service[] = [REFERENCE, ALPACA, TRADIER, ETRADE];
 
 export const CONTRACT_COSTS: string = SERVICES.map(({ title, optionsInList, batch, write }) =>
   optionsInList
@@ -50,9 +51,11 @@ export function knownService(name: string): Service {
  * Reads a kept answer as the service that gave it. Never throws. An answer of a service that only a newer version knows is
  * `malformed`: it stays in the journal, and that version reads it in a rebuild.
  */
-export function answerOf(record: Pick<ResponseRecord, "service" | "status" | "headers" | "body">): Answer {
+export function answerOf(
+  record: Pick<ResponseRecord, "service" | "status" | "headers" | "body" | "request">,
+): Answer {
   const service = serviceNamed(record.service);
-  if (service) return service.classify(record);
+  if (service) return service.classify(record, record.request as QuoteCall | SavedCall);
   const detail = `this version does not know the service ${cutText(record.service ?? "", 64)}`;
   return { outcome: "malformed", responseId: null, detail };
 }
@@ -69,6 +72,13 @@ export function errorOf(
 
 function listed(words: readonly string[]): string {
   return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
+}
+
+/** How contracts stand in lists: not at all, beside stocks, or in lists of their own. */
+export function inLists({ optionsInList, batch }: Pick<Service, "optionsInList" | "batch">): {
+  optionsInList?: true | "apart";
+} {
+  return optionsInList ? { optionsInList: batch.contracts === undefined ? true : "apart" } : {};
 }
 
 /** The limit of a service at an address, where nobody has said another. */

@@ -6,7 +6,7 @@ import { QuotekeeperError } from "../ground/errors.ts";
 import type { OptionContract } from "../market/instrument.ts";
 import type { Answer, RawAnswer } from "../quotes/answer.ts";
 import type { RateLimit } from "../quotes/rateLimit.ts";
-import type { QuoteCall } from "../quotes/call.ts";
+import type { QuoteCall, SavedCall } from "../quotes/call.ts";
 import type { Checkup } from "./checkup.ts";
 import type { Login } from "./serviceLogin.ts";
 import type { Stamp } from "./stamp.ts";
@@ -30,6 +30,24 @@ type Writers = {
 /** A secret of an account: its name in accounts.yaml, and the variable that has it where there is one account. */
 type CredentialName = { name: string; variable: string; title: string };
 
+/**
+ * A setting of an account that is no secret: its name in accounts.yaml, and the variable that has it where there is one account. It is one
+ * of some values, or the address of another host; the default stands first.
+ */
+export type ServiceOption = {
+  name: string;
+  variable: string;
+  /** What it decides, a sentence for people. */
+  does: string;
+} & ({ values: readonly [string, ...string[]] } | { address: string });
+
+export function defaultOf(option: ServiceOption): string {
+  return "values" in option ? option.values[0] : option.address;
+}
+
+/** The account's values, by the names of its service's options. */
+export type OptionValues = Readonly<Record<string, string>>;
+
 type Limit = { readonly calls: number; readonly windowMs: number };
 
 type Address = {
@@ -48,7 +66,13 @@ type Address = {
  * Symbols in one call: to begin with, and the most a list may grow to. A list of `least` is never too long: a service that says so
  * has another fault, and halving stops.
  */
-export type Batch = { readonly first: number; readonly least: number; readonly most: number };
+export type Batch = {
+  readonly first: number;
+  readonly least: number;
+  readonly most: number;
+  /** Contracts of a list, where they stand in lists of their own. Absent: they stand beside stocks. */
+  readonly contracts?: number;
+};
 
 export type Service = {
   /** In accounts.yaml, variables and records of the journal. */
@@ -64,6 +88,13 @@ export type Service = {
     /** Names of those with which the identity is hidden from who may read it. */
     readonly secrets: readonly string[];
   };
+  /** Settings of its own, beside the credentials. Absent: it has none. */
+  readonly options?: readonly ServiceOption[];
+  /**
+   * Hosts beside the base address, by the word that `hostOf` has for each: the option that says where it is, and its own limit, which the
+   * calls to the base address do not share.
+   */
+  readonly hosts?: Readonly<Record<string, { readonly option: string; readonly limit: Limit }>>;
   /** Its own addresses, the first of them by default; none: the operator says where it is. */
   readonly addresses: readonly Address[];
   /** The most calls in a window, where neither the settings nor the answers say another limit. */
@@ -75,11 +106,21 @@ export type Service = {
   readonly lackOf?: (contract: OptionContract) => string | null;
   /** Whether a list of symbols may hold OCC symbols of contracts. */
   readonly optionsInList: boolean;
+  /** Its quotes have no open interest: that of an underlying's contracts comes with the list of its expirations. */
+  readonly listsInterest?: true;
   /** Whether each call says if it wants delayed quotes. Where it does not, the address tells which there are. */
   readonly asksDelayed: boolean;
   /** Whether its signatures hold a time, so that a clock that is off has calls refused. */
   readonly isTimed: boolean;
 
+  /**
+   * A call with what the account's options and the date decide, as the journal keeps it. Absent: a call says all.
+   *
+   * @param today the exchange's date
+   */
+  complete?(call: QuoteCall, account: { options: OptionValues; today: string }): QuoteCall;
+  /** Which of `hosts` has the answer; undefined: the base address. Absent: it is always that. */
+  hostOf?(call: QuoteCall): string | undefined;
   /**
    * Headers that show whose call it is.
    *
@@ -91,8 +132,14 @@ export type Service = {
   secrets(credentials: Credentials, signed: Readonly<Record<string, string>>): string[];
   /** Headers of answers that are kept, names in lower case. */
   readonly keptHeaders: readonly string[];
-  /** Never throws: an answer that cannot be read is `malformed`. */
-  classify(raw: RawAnswer): Answer;
+  /**
+   * Never throws: an answer that cannot be read is `malformed`.
+   *
+   * @param call that was answered, complete: what was asked decides what an answer means. Absent: nobody knows it
+   */
+  classify(raw: RawAnswer, call?: QuoteCall | SavedCall): Answer;
+  /** The feed of a call as a source of its own (`RecordSource`). Absent: the service is one source. */
+  sourceOf?(call: QuoteCall): { name: string; spot?: string; interest?: string };
   /** Never throws. @param headers names in lower case */
   rateLimit(headers: Readonly<Record<string, string>>): RateLimit;
   /** When the limit expires, in seconds since 1970 as they were sent; null: nothing says it. */

@@ -106,7 +106,7 @@ test("JSON of every kind, absent values and the digits of a number arrive as the
       rateLimitLimit: null,
       rateLimitExpire: "1461721950.380",
     },
-    ...{ bodyBytes: 1, journalSegment: "one", journalOffset: 2 ** 52, accountId: 1 },
+    ...{ bodyBytes: 1, journalSegment: "one", journalOffset: 2 ** 52, accountId: 1, hasMore: null },
   };
   const requests = [{ a: [1, [2]], b: null }, ["x", ["y"]], "text", 7];
 

@@ -95,7 +95,11 @@ test("they are called from when they are taken until they are left, in the order
 
 test("slots that are settled after the last one was left are of the market that it called", async () => {
   const { accounts, collector } = await collecting(["main"]);
-  accounts.all[0]?.sourceOf({ status: 200, headers: { "x-quotekeeper-source": "simulated market" } });
+  accounts.all[0]?.sourceOf({
+    status: 200,
+    headers: { "x-quotekeeper-source": "simulated market" },
+    request: symbolsCall("AAPL"),
+  });
 
   await accounts.stopCalling("main", { collector });
 

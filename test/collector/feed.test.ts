@@ -87,9 +87,13 @@ test("a refusal counts for the market that answered last, and the next start at 
   };
   const [here, elsewhere] = ["https://here.example", "https://elsewhere.example"];
   const first = await open(here);
-  const before = first.sourceOf({ status: 503, headers: {} });
-  first.sourceOf({ status: 200, headers: { "x-quotekeeper-source": "simulated" } });
-  const refusal = first.sourceOf({ status: 503, headers: {} });
+  const before = first.sourceOf({ status: 503, headers: {}, request: symbolsCall("AAPL") });
+  first.sourceOf({
+    status: 200,
+    headers: { "x-quotekeeper-source": "simulated" },
+    request: symbolsCall("AAPL"),
+  });
+  const refusal = first.sourceOf({ status: 503, headers: {}, request: symbolsCall("AAPL") });
   await until(() => existsSync(join(dataDir, "service.json")), "the note of the market");
 
   const others = [await open(here), await open(elsewhere)];

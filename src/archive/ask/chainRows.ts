@@ -151,6 +151,7 @@ const TERM = `
 
 /** session_bars says on which day its newest quote was, so that servers pass over the others. */
 const UNDERLYING = `
+  with m as materialized (select spot_id, is_apart from sources_beside where id = $2)
   select q.last, q.observed_at as at
   from session_bars b
   join instruments i on i.id = b.instrument_id
@@ -160,7 +161,8 @@ const UNDERLYING = `
       and q.observed_at between b.first_at and least(b.last_at, $4::timestamptz) and q.last > 0
     order by q.observed_at desc limit 1
   ) q
-  where i.symbol = $1 and i.option_type is null and b.source_id = $2 and b.delayed = $3 and b.first_at <= $4::timestamptz
+  where i.symbol = $1 and i.option_type is null and b.source_id = (select spot_id from m)
+    and (b.delayed = $3 or (select is_apart from m)) and b.first_at <= $4::timestamptz
     and not exists (
       select from session_bars l
       where l.instrument_id = b.instrument_id and l.source_id = b.source_id and l.delayed = b.delayed and l.date > b.date

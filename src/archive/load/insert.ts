@@ -31,6 +31,7 @@ export function responseRow({
     bodyBytes: body.byteLength,
     journalSegment: position.segment,
     journalOffset: position.offset,
+    hasMore: answer.outcome === "quotes" && answer.document.nextPage !== undefined ? true : null,
   };
 }
 

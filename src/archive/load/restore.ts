@@ -25,7 +25,7 @@ export async function restoreDirectory(
   if (!answers.some(({ record }) => isExportCall(record.request))) return;
   const restored = allRestored(answers);
   await client.query(ADDING_LOCK);
-  await insertAll(client, sources, [{ id: EXPORT_SOURCE_ID, ...EXPORT_SOURCE }]);
+  await insertAll(client, sources, [{ id: EXPORT_SOURCE_ID, ...EXPORT_SOURCE, spot: null, interest: null }]);
   await restoreSources(client, restored.sources);
   // An option names its underlying, which has to be there.
   for (const isOption of [false, true])
@@ -54,10 +54,11 @@ function allRestored(answers: readonly AnswerRows[]): RestoredRows {
 }
 
 async function restoreSources(client: pg.ClientBase, restored: readonly RestoredSource[]): Promise<void> {
-  const rows = restored.map(({ id, source }) => ({ ...source, id }));
+  const rows = restored.map(({ id, source }) => ({ spot: null, interest: null, ...source, id }));
   if ((await insertAll(client, sources, rows)) > 0) await countOn(client, "sources");
   // Whose number another source has gets the next one.
-  if (rows.length > 0) await placeSources(client, rows);
+  const given = restored.map(({ source }) => source);
+  if (given.length > 0) await placeSources(client, given);
 }
 
 async function restoreInstruments(

@@ -7,6 +7,7 @@ import type { Instant } from "../../ground/clock.ts";
 import {
   EXTENDED_QUOTES,
   hasExtended,
+  hasQuote,
   inKeyOrder,
   type PlacedUnit,
   type QuoteTable,
@@ -32,14 +33,15 @@ type TouchedBar = {
  * @returns how many quotes were not there before
  */
 export async function storeUnits(client: pg.ClientBase, units: readonly PlacedUnit[]): Promise<number> {
-  const ordered = inKeyOrder(units);
+  const all = inKeyOrder(units);
+  const ordered = all.filter(hasQuote);
   const valuesOf = ({ columns }: QuoteTable, placed: readonly PlacedUnit[]): (string | null)[][] =>
     placed.map((one) => columns.map(({ text }) => text(one)));
   const stored = await storeRows(client, "quotes", valuesOf(QUOTES, ordered));
-  const extended = valuesOf(EXTENDED_QUOTES, ordered.filter(hasExtended));
+  const extended = valuesOf(EXTENDED_QUOTES, all.filter(hasExtended));
   const storedBeside = await storeRows(client, "extendedQuotes", extended);
   // Volumes may come of quotes that were there before.
-  if (stored + storedBeside > 0)
+  if (stored + storedBeside > 0 && ordered.length > 0)
     await noteTouched(
       client,
       ordered.map(({ instrumentId, sourceId, unit: { observedAt: at, delayed } }) => ({

@@ -18,10 +18,13 @@ export const jsonb = customType<{ data: unknown; driverData: string }>({
 
 export const transactionText = customType<{ data: string; driverData: string }>({ dataType: () => "xid8" });
 
+export const day = (name: string) => date(name, { mode: "string" });
+
 const columnOf = {
   decimal: (name: string) => numeric(name),
   integer: (name: string) => bigintText(name),
   instant,
+  date: day,
 };
 
 /** A column for each field of a quote. */
@@ -31,8 +34,6 @@ export function numberColumns<F extends Field>(fields: readonly F[]) {
     fields.map(({ name, type, column }) => [name, columnOf[type](column)]),
   ) as Columns;
 }
-
-export const day = (name: string) => date(name, { mode: "string" });
 
 /** Which account a row is of: a share of a slot, or an answer. */
 export const accountId = () => smallint("account_id").notNull().default(1);

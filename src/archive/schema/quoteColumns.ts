@@ -16,6 +16,11 @@ export function hasExtended({ unit }: PlacedUnit): boolean {
   return unit.restored?.extended !== false;
 }
 
+/** Whether a unit has a row of `quotes`: all have, but for open interest that comes without a quote. */
+export function hasQuote({ unit }: PlacedUnit): boolean {
+  return unit.interestOnly !== true;
+}
+
 export type Key = { instrumentId: number; observedAt: Instant; sourceId: number };
 
 /** More than there are sources: with it, an instrument and a source are one number. */

@@ -26,6 +26,9 @@ export const sources = pgTable(
     id: smallint("id").primaryKey(),
     name: text("name").notNull(),
     kind: text("kind", { enum: ["account", "simulated", "import"] }).notNull(),
+    /** The names of the sources of the same kind that have the prices of its underlyings, and its open interest; null: itself. */
+    spot: text("spot"),
+    interest: text("interest"),
   },
   (table) => [unique().on(table.kind, table.name)],
 );
@@ -90,6 +93,8 @@ export const responses = pgTable(
     journalSegment: text("journal_segment").notNull(),
     journalOffset: bigint("journal_offset", { mode: "number" }).notNull(),
     accountId: accountId(),
+    /** Whether it named a further page; null: it did not. */
+    hasMore: boolean("has_more"),
   },
   (table) => [primaryKey({ columns: [table.observedAt, table.sourceId, table.requestId] })],
 );

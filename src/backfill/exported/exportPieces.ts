@@ -132,9 +132,10 @@ class Progress {
 }
 
 /**
- * Quotes, each with its row of `extended_quotes` where there is one. Both come in the order of their keys.
+ * Quotes, each with its row of `extended_quotes` where there is one, and open interest that came without a quote. Both come in the
+ * order of their keys.
  *
- * @throws QuotekeeperError BACKFILL_EXPORT_INVALID for a row of `extended_quotes` that belongs to no quote
+ * @throws QuotekeeperError BACKFILL_EXPORT_INVALID for any other row of `extended_quotes` that belongs to no quote
  */
 async function* withExtended(
   quotes: AsyncIterable<PieceRow[]>,
@@ -145,14 +146,15 @@ async function* withExtended(
   for await (const rows of quotes) {
     const joined: PieceRow[] = [];
     for (const row of rows) {
+      for (; next !== null && compareKeys(next, row) < 0; next = (await beside.next()).value)
+        joined.push(interestAlone(next));
       const order = next === null ? 1 : compareKeys(next, row);
-      if (next !== null && order < 0) throw stray(next);
       joined.push(order === 0 ? { ...next, ...row, extended: "true" } : { ...row, extended: "false" });
       if (order === 0) next = (await beside.next()).value;
     }
     yield joined;
   }
-  if (next !== null) throw stray(next);
+  for (; next !== null; next = (await beside.next()).value) yield [interestAlone(next)];
 }
 
 /** Null comes behind the last row. */
@@ -161,8 +163,11 @@ async function* oneByOne(read: AsyncIterable<PieceRow[]>): AsyncGenerator<PieceR
   return null;
 }
 
-function stray({ instrument_id, observed_at }: PieceRow): QuotekeeperError {
-  return invalid(`extended_quotes has instrument ${instrument_id} at ${observed_at}, and quotes has not`);
+function interestAlone(row: PieceRow): PieceRow {
+  const { instrument_id, observed_at } = row;
+  if ((row["open_interest_date"] ?? null) === null)
+    throw invalid(`extended_quotes has instrument ${instrument_id} at ${observed_at}, and quotes has not`);
+  return { ...row, delayed: "false", extended: "alone" };
 }
 
 function compareKeys(a: PieceRow, b: PieceRow): number {

@@ -1,4 +1,5 @@
 /** The plan of a sweep: its name, the instruments and calls that are known before the first call, and what a dry run says of them. */
+import { inLists } from "../../services/registry.ts";
 import { createHash } from "node:crypto";
 import { resolve } from "node:path";
 import { type Account, inOne } from "../../accounts/account.ts";
@@ -51,8 +52,7 @@ export function namesIn(
 }
 
 function dueJob({ delayed, service }: { delayed: boolean; service: Account["service"] }): DueJob["job"] {
-  const inList = service.optionsInList && { optionsInList: true as const };
-  return { name: "sweep", delayed, priority: -1000, watchlist: null, ...inList };
+  return { name: "sweep", delayed, priority: -1000, watchlist: null, ...inLists(service) };
 }
 
 /** The calls that are known before the first, and what is to be said of them. */

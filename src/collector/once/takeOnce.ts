@@ -5,6 +5,7 @@
  * A job is asked in passes over its one slot. What got no answer is the next pass's, as long as a pass brings something; while
  * nothing at all is answered, for `OUTAGE_MS`.
  */
+import { inLists } from "../../services/registry.ts";
 import { accountKey } from "../../accounts/account.ts";
 import { partition, type Sharer } from "../../accounts/partition.ts";
 import { type Clock, dateOf, instantFromDate } from "../../ground/clock.ts";
@@ -149,9 +150,9 @@ export class TakenOnce {
     const answers = new OnceJournal(journalDir, slot, (answer) => know(calls, answer));
     await answers.read();
     const { delayed, priority, watchlist, symbols, contracts } = job;
-    const inList = this.#taking.accounts()[0]?.account.service.optionsInList;
+    const service = this.#taking.accounts()[0]?.account.service;
     const asked: DuePart = {
-      job: { name: slot.job, delayed, priority, watchlist, ...(inList && { optionsInList: true }) },
+      job: { name: slot.job, delayed, priority, watchlist, ...(service && inLists(service)) },
       symbols,
       contracts,
     };

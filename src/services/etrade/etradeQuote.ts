@@ -143,6 +143,7 @@ function readQuote(
     // Named one by one: spreading costs many times the time of reading a quote.
     extended: {
       sessionVolume: null,
+      openInterestDate: null,
       contractHigh: null,
       contractLow: null,
       bidIv: null,

@@ -153,6 +153,7 @@ function readQuote(fields: JsonFields, contract: Contract | null): Quote {
     // Named one by one: spreading costs a fifth of the time of reading a contract.
     extended: {
       sessionVolume: null,
+      openInterestDate: null,
       earningsPerShare: null,
       peRatio: null,
       contractHigh: null,

@@ -24,6 +24,7 @@ import {
   startFakeEtrade,
 } from "../../fakes/etrade/fake.ts";
 import { createTestClock } from "../../support/clock.ts";
+import { symbolsCall } from "../../support/journal.ts";
 import { tempDir } from "../../support/tempDir.ts";
 
 const MORNING = "2026-11-20T13:50:00.000Z";
@@ -373,8 +374,17 @@ test("answers of E*TRADE's sandbox are stored ones, and their rows never those o
 
   const { sourceOf } = await open(accountAt("https://apisb.etrade.com"));
 
-  expect(sourceOf({ status: 200, headers: {} })).toEqual({ kind: "simulated", name: "etrade sandbox" });
-  expect((await open(accountAt("https://api.etrade.com"))).sourceOf({ status: 200, headers: {} })).toEqual({
+  expect(sourceOf({ status: 200, headers: {}, request: symbolsCall("AAPL") })).toEqual({
+    kind: "simulated",
+    name: "etrade sandbox",
+  });
+  expect(
+    (await open(accountAt("https://api.etrade.com"))).sourceOf({
+      status: 200,
+      headers: {},
+      request: symbolsCall("AAPL"),
+    }),
+  ).toEqual({
     ...{ kind: "account", name: "etrade" },
   });
 });

@@ -15,7 +15,12 @@ jest.setTimeout(180_000);
 const isNew = ({ element }: { element?: string }): boolean => element === undefined;
 const COLUMNS = NUMBER_FIELDS.filter(isNew).map(({ column }) => column as string);
 const TABLES = { quotes: PRICE_FIELDS.filter(isNew), extended_quotes: EXTENDED_FIELDS.filter(isNew) };
-const TYPES = { instant: "timestamptz", integer: "bigint", decimal: "numeric" };
+const TYPES = {
+  date: "date",
+  instant: "timestamptz",
+  integer: "bigint",
+  decimal: "numeric",
+};
 
 /** Makes of an archive one of the release before, and the other way round. */
 async function without(pool: pg.Pool): Promise<void> {

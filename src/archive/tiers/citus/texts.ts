@@ -95,9 +95,10 @@ const CHAIN_AT: readonly Change[] = [
     `with c as materialized (
     select * from quotes_at($2) q where q.symbol = $1 and q.option_type is not null
   ), times as materialized (
-    select c.underlying_id, c.source_id, c.delayed, c.observed_at as until, max(u.observed_at) as at
+    select c.underlying_id, m.spot_id as source_id, c.delayed, c.observed_at as until, max(u.observed_at) as at
     from c
-    join quotes u on u.instrument_id = c.underlying_id and u.source_id = c.source_id and u.delayed = c.delayed
+    join sources_beside m on m.id = c.source_id
+    join quotes u on u.instrument_id = c.underlying_id and u.source_id = m.spot_id and (m.is_apart or u.delayed = c.delayed)
      and u.observed_at <= c.observed_at and u.observed_at > c.observed_at - interval '1 day'
      and (u.last > 0 or u.bid > 0 and u.ask > 0)
     group by 1, 2, 3, 4
@@ -160,6 +161,7 @@ export function citusTexts(texts: string): string[] {
     inPlpgsql(functionOf(texts, "expires_at", "expiration")),
     inPlpgsql(expiresAt),
     inPlpgsql(functionOf(texts, "instruments_named")),
+    inPlpgsql(functionOf(texts, "newest_interest")),
     inPlpgsql(quotesAt),
     inPlpgsql({ ...asof, body: inlined(asof.body, quotesAt) }),
     // PL/pgSQL has no argument and column of one name.

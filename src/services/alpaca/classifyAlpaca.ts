@@ -1,0 +1,43 @@
+/** The kind of one of Alpaca's answers: by the words of its message first, for one status has several meanings. */
+import { cutText } from "../../ground/outsideText.ts";
+import { type Answer, failed, type RawAnswer } from "../../quotes/answer.ts";
+import type { QuoteCall, SavedCall } from "../../quotes/call.ts";
+import { failedStatus, readAnswer, START } from "../plainAnswer.ts";
+import { OPTION_FEEDS, STOCK_FEEDS } from "./feeds.ts";
+import { readAlpaca } from "./readAlpaca.ts";
+
+/** The feed is not in the account's plan: 403, and 422 in one place of the documentation. */
+const NO_FEED = /subscription does not permit|OPRA agreement|insufficient grants/i;
+
+/** One name of a list is badly formed: the whole list fails. */
+const BAD_SYMBOL = /invalid symbol: ([^\s"\\,]{1,64})/i;
+
+/** The trading host knows no such underlying, or one without options. */
+const NO_UNDERLYING = /invalid underlying symbols?:/i;
+
+/** Never throws. @param call that was answered */
+export function classifyAlpaca(raw: RawAnswer, call: QuoteCall | SavedCall = NOT_KNOWN): Answer {
+  const start = Buffer.from(raw.body.subarray(0, START)).toString("utf8");
+  if (raw.status === 200)
+    return readAnswer(raw, start, (document, latest) => readAlpaca(document, latest, call));
+  const message = /"message"\s*:\s*"((?:[^"\\]|\\.){1,200})/.exec(start)?.[1] ?? "";
+  const words = `HTTP ${raw.status}${message === "" ? "" : `, "${cutText(message, 200)}"`}`;
+  if (NO_FEED.test(message))
+    return { ...failed("unauthorized", `${words}: ${settingOf(call)} asks for it`), ofFeed: true };
+  if (NO_UNDERLYING.test(message) && call.form === "expirations")
+    return {
+      outcome: "quotes",
+      document: { id: null, error: null, hasQuotes: true, items: [], expirations: [] },
+    };
+  const badSymbol = raw.status === 400 ? BAD_SYMBOL.exec(message)?.[1] : undefined;
+  if (badSymbol !== undefined) return { ...failed("refused", words), badSymbol };
+  return failed(failedStatus(raw.status) ?? "refused", words);
+}
+
+/** Stocks, for that is what most answers are of. */
+const NOT_KNOWN: SavedCall = { form: "saved", file: "", delayed: false };
+
+function settingOf(call: QuoteCall | SavedCall): string {
+  const isOfOptions = "feed" in call && OPTION_FEEDS.values.some((feed) => feed === call.feed);
+  return (isOfOptions ? OPTION_FEEDS : STOCK_FEEDS).variable;
+}

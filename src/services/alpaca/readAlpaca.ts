@@ -1,0 +1,233 @@
+/** Alpaca's snapshots and option contracts in our words. What it writes for "nothing" becomes null here, each by a rule of its own. */
+import { dateOf, type Instant } from "../../ground/clock.ts";
+import { cutText } from "../../ground/outsideText.ts";
+import { exchangeDate, isDateText } from "../../market/calendar/dates.ts";
+import { parseOccSymbol, requiredOccSymbol } from "../../market/occ.ts";
+import { withRoot } from "../../market/root.ts";
+import { keyOfSymbol, type QuoteCall, type SavedCall } from "../../quotes/call.ts";
+import { isZero } from "../../quotes/decimal.ts";
+import {
+  type InstrumentQuote,
+  MAX_ITEMS,
+  NO_QUOTE,
+  type OpenInterest,
+  type Quote,
+  type ReadDocument,
+  type ReadItem,
+  refused,
+  unknownQuote,
+} from "../../quotes/document.ts";
+import { isObject, type Json, type JsonObject, textOf, valueAt } from "../json.ts";
+import type { JsonFields } from "../jsonFields.ts";
+import { readItem, type UnnamedItem } from "../jsonItem.ts";
+import { isDelayedFeed } from "./feeds.ts";
+import { chainPlace, isOfContracts, nextPlace } from "./writeAlpaca.ts";
+
+/** 0 is no bid and no ask (market-data-api.json, in words). */
+const NO_PRICE = isZero;
+
+const GREEKS = ["delta", "gamma", "theta", "vega", "rho"] as const;
+
+/**
+ * @param latest see `JsonFields`
+ * @param call that was answered: the answer does not say which feed it came from, nor which names it leaves out
+ * @throws QuotekeeperError DOCUMENT_REFUSED when it is a document of something else
+ */
+export function readAlpaca(
+  document: JsonObject,
+  latest: Instant | null,
+  call: QuoteCall | SavedCall,
+): ReadDocument {
+  const whole = { id: null, error: null, hasQuotes: true };
+  const delayed = "feed" in call && isDelayedFeed(call.feed);
+  if (call.form === "expirations") return { ...whole, ...contractsIn(document, call) };
+  const isOption =
+    call.form === "chain" ||
+    call.form === "option" ||
+    (call.form === "symbols" && isOfContracts(call.symbols));
+  const found = isOption ? valueAt(document, "snapshots") : document;
+  if (!isObject(found)) throw refused(`it holds no snapshots, but ${namesOf(document)}`);
+  const snapshots = Object.entries(found).filter(([, snapshot]) => snapshot !== null);
+  if (snapshots.length > MAX_ITEMS) throw refused(`it holds more than ${MAX_ITEMS} instruments`);
+  const underlying = call.form === "chain" ? call.underlying : null;
+  const items = snapshots.map(([name, snapshot]) =>
+    readItem(
+      snapshot,
+      isOption ? contractQuote(name, underlying, delayed) : stockQuote(name, delayed),
+      latest,
+    ),
+  );
+  if (call.form !== "chain") return { ...whole, items: [...items, ...leftOut(call, found)] };
+  const token = textOf(valueAt(document, "next_page_token"));
+  const next = nextPlace(call.underlying, chainPlace(call.underlying, call.page), token || null);
+  return { ...whole, items, ...(next !== null && { nextPage: next }) };
+}
+
+function namesOf(document: JsonObject): string {
+  const names = Object.keys(document).slice(0, 3);
+  return names.map((name) => cutText(name, 40)).join(", ") || "nothing";
+}
+
+/** A name that is well formed and that nobody lists is silently left out of an answer. */
+function leftOut(call: QuoteCall | SavedCall, found: JsonObject): ReadItem[] {
+  const symbols =
+    call.form === "symbols" ? call.symbols : call.form === "option" ? [requiredOccSymbol(call.contract)] : [];
+  return symbols
+    .filter((symbol) => (valueAt(found, symbol) ?? null) === null)
+    .map((symbol) => ({ ok: true, item: unknownQuote(keyOfSymbol(symbol)), oddFields: [], fragment: "" }));
+}
+
+function stockQuote(symbol: string, delayed: boolean) {
+  return (fields: JsonFields): InstrumentQuote => ({
+    instrument: {
+      description: null,
+      exchange: null,
+      securityType: null,
+      symbol,
+      expiration: null,
+      optionType: null,
+      strike: null,
+    },
+    quote: quoteIn(fields, false),
+    greeksDelta: null,
+    underlying: null,
+    underlyingQuote: null,
+    delayed,
+    unknownSymbol: false,
+  });
+}
+
+/** @param underlying of a chain, in which contracts of adjusted roots stand too; null: the root tells it */
+function contractQuote(name: string, underlying: string | null, delayed: boolean) {
+  return (fields: JsonFields): InstrumentQuote | UnnamedItem => {
+    const contract = parseOccSymbol(name);
+    if (contract === null)
+      return { problem: `${cutText(name, 40)} is no OCC symbol`, symbol: name, isOption: true };
+    const { expiration, optionType, strike } = contract;
+    const named = underlying === null ? contract : withRoot(underlying, rootIn(name));
+    return {
+      instrument: {
+        description: null,
+        exchange: null,
+        securityType: "OPT",
+        symbol: named.underlying,
+        root: named.root,
+        expiration,
+        optionType,
+        strike,
+      },
+      quote: quoteIn(fields, true),
+      greeksDelta: null,
+      underlying: { symbol: named.underlying, description: null, exchange: null },
+      underlyingQuote: null,
+      delayed,
+      unknownSymbol: false,
+    };
+  };
+}
+
+/** Sizes are shares and contracts (since 2025-11-03). Stub quotes and crossed ones stay as they come. */
+function quoteIn(fields: JsonFields, isOption: boolean): Quote {
+  const book = fields.object("latestQuote");
+  const trade = fields.object("latestTrade");
+  const quotedAt = book && book.rfcTime("t");
+  const tradedAt = trade && trade.rfcTime("t");
+  const { today, previous } = barsOf(fields, quotedAt ?? tradedAt);
+  const greeks = isOption ? greeksIn(fields) : null;
+  return {
+    bid: book && book.decimalBut("bp", NO_PRICE),
+    ask: book && book.decimalBut("ap", NO_PRICE),
+    // A trade that was canceled, incorrect or corrected is none.
+    last: trade && trade.text("u") === null ? trade.decimal("p") : null,
+    change: null,
+    pctChange: null,
+    quotedAt,
+    tradedAt,
+    extended: {
+      ...NO_QUOTE.extended,
+      bidSize: book && book.integer("bs"),
+      askSize: book && book.integer("as"),
+      open: today && today.decimal("o"),
+      high: today && today.decimal("h"),
+      low: today && today.decimal("l"),
+      volume: today && today.integer("v"),
+      previousClose: previous && previous.decimal("c"),
+      ...(greeks && {
+        delta: greeks.decimal("delta", "delta"),
+        gamma: greeks.decimal("gamma", "gamma"),
+        theta: greeks.decimal("theta", "theta"),
+        vega: greeks.decimal("vega", "vega"),
+        rho: greeks.decimal("rho", "rho"),
+      }),
+      impliedVolatility: isOption
+        ? fields.decimalBut("impliedVolatility", isZero, "impliedVolatility")
+        : null,
+    },
+  };
+}
+
+/** On the day of expiration the greeks are five zeros without a volatility: they could not be reckoned. */
+function greeksIn(fields: JsonFields): JsonFields | null {
+  const greeks = fields.object("greeks");
+  const areZeros = GREEKS.every((name) => isZero(textOf(greeks?.value(name)) ?? "0"));
+  return areZeros && fields.text("impliedVolatility") === null ? null : greeks;
+}
+
+/**
+ * `dailyBar` is the last daily bar: today's only if its date, which is midnight in New York, is the quote's. Otherwise there is none of
+ * today, and its close is the previous one.
+ *
+ * @param quotedAt of the quote, or of the trade where nobody quotes
+ */
+function barsOf(
+  fields: JsonFields,
+  quotedAt: Instant | null,
+): { today: JsonFields | null; previous: JsonFields | null } {
+  const last = fields.object("dailyBar");
+  const at = last && last.rfcTime("t");
+  if (last === null || at === null || quotedAt === null) return { today: null, previous: null };
+  const isToday = exchangeDate(dateOf(at)) === exchangeDate(dateOf(quotedAt));
+  return isToday ? { today: last, previous: fields.object("prevDailyBar") } : { today: null, previous: last };
+}
+
+/** The contracts of an underlying: their dates are its expirations, and they alone have the open interest, of the day before. */
+function contractsIn(
+  document: JsonObject,
+  { underlying }: Extract<QuoteCall, { form: "expirations" }>,
+): Pick<ReadDocument, "items" | "interests" | "expirations" | "nextPage"> {
+  const listed = valueAt(document, "option_contracts");
+  if (!Array.isArray(listed)) throw refused(`it holds no option_contracts, but ${namesOf(document)}`);
+  const contracts = (listed as readonly Json[]).filter((one) => isObject(one));
+  const dates = contracts.map((one) => textOf(valueAt(one, "expiration_date")) ?? "");
+  if (contracts.length < listed.length || !dates.every(isDateText))
+    throw refused("one of its contracts has no date");
+  const token = textOf(valueAt(document, "next_page_token"));
+  return {
+    items: [],
+    interests: contracts.flatMap((one) => interestOf(one, underlying)),
+    expirations: [...new Set(dates)].sort(),
+    ...(token && { nextPage: token }),
+  };
+}
+
+/** Numbers are text here, and null where nobody holds the contract or its count is not known. */
+function interestOf(contract: JsonObject, underlying: string): OpenInterest[] {
+  const [symbol, openInterest, date] = ["symbol", "open_interest", "open_interest_date"].map((name) =>
+    textOf(valueAt(contract, name)),
+  );
+  const parsed = parseOccSymbol(symbol ?? "");
+  if (!parsed || !symbol || !/^\d{1,18}$/.test(openInterest ?? "") || !isDateText(date ?? "")) return [];
+  const { expiration, optionType, strike } = parsed;
+  const named = withRoot(underlying, rootIn(symbol));
+  return [
+    {
+      contract: { ...named, expiration, optionType, strike },
+      date: date ?? "",
+      openInterest: openInterest ?? "",
+    },
+  ];
+}
+
+function rootIn(occ: string): string {
+  return occ.slice(0, -"yymmddC00000000".length);
+}
