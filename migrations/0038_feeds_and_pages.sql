@@ -3,14 +3,14 @@
 -- The names of the sources of the same kind that have the prices of this one's underlyings, and the open interest of its contracts;
 -- NULL: it has them itself.
 alter table sources
-  add column spot text,
-  add column interest text;
+  add column if not exists spot text,
+  add column if not exists interest text;
 
 -- Whether the answer named a further page of the same; NULL: it did not.
-alter table responses add column has_more boolean;
+alter table responses add column if not exists has_more boolean;
 
 -- At the end of which date so many contracts were open, where the service says it; NULL: it does not.
-alter table extended_quotes add column open_interest_date date;
+alter table extended_quotes add column if not exists open_interest_date date;
 
 -- Functions of an instant return more columns, and PostgreSQL replaces no function by one that returns others. They come back with
 -- the texts in force. A view of somebody's own that is made of them would be lost with them: it is named instead.

@@ -105,8 +105,9 @@ from sources s
 left join sources p on p.kind = s.kind and p.name = s.spot
 left join sources o on o.kind = s.kind and o.name = s.interest;
 
-create or replace function newest_interest(instrument integer, source smallint, at timestamptz)
-returns table (open_interest bigint, open_interest_date date) language sql stable parallel safe as $$
+create or replace function newest_interest(instrument integer, source smallint, at timestamptz) returns table (
+  open_interest bigint, open_interest_date date
+) language sql stable parallel safe as $$
   select e.open_interest, e.open_interest_date
   from extended_quotes e
   where e.instrument_id = $1 and e.source_id = $2 and e.observed_at <= $3 and e.observed_at > $3 - interval '7 days'

@@ -9,6 +9,7 @@ import type { Clock } from "../ground/clock.ts";
 import type { MissReason } from "../journal/ledger.ts";
 import { DEFAULT_ACCOUNT } from "../journal/record.ts";
 import type { Log } from "../ground/log.ts";
+import type { Service } from "../services/service.ts";
 import type { Want } from "./asks.ts";
 import type { PlannedCall } from "./callPlan.ts";
 import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
@@ -17,6 +18,7 @@ import type { BudgetState } from "./governor/budgetState.ts";
 
 export type CalledAccount = Omit<DispatcherOptions, "clock" | "log" | "onResult" | "isCutShort"> & {
   name: string;
+  service: Pick<Service, "hosts" | "hostOf">;
 };
 
 export type CalledStatus = {
@@ -51,6 +53,7 @@ export class AccountDispatchers {
   readonly #open = new Map<string, Dispatcher>();
   /** Of accounts whose service has further hosts, each with a limit of its own: by account and host. */
   readonly #hosts = new Map<string, Dispatcher>();
+  #hostOf: Service["hostOf"];
   readonly #leaving = new Set<Dispatcher>();
   /** Refused accounts that make a call at this slot, to see whether they still are. */
   #probing: ReadonlySet<string> = new Set();
@@ -63,7 +66,7 @@ export class AccountDispatchers {
     const { clock, log, isCutShort, onResult } = this.#given;
     const named = (fields: object): object =>
       this.#open.size > 1 ? { account: account.name, ...fields } : fields;
-    const dispatcherOf = (governor: CalledAccount["governor"]): Dispatcher =>
+    const dispatcherOf = (governor: CalledAccount["governor"], host?: string): Dispatcher =>
       new Dispatcher({
         ...account,
         governor,
@@ -76,16 +79,19 @@ export class AccountDispatchers {
         },
         isCutShort: (want, asking) => isCutShort(want, asking ?? DEFAULT_ACCOUNT),
         onResult: (planned, result) => {
-          this.#noteRefusal(planned.account, result);
+          // A further host may refuse a key that the service itself takes.
+          if (host === undefined) this.#noteRefusal(planned.account, result);
           onResult(planned, result);
         },
       });
     this.#open.set(account.name, dispatcherOf(account.governor));
+    // All accounts are of one service.
+    this.#hostOf = account.service.hostOf;
     // Calls of a run before count at each host: that is too many, for a window.
     for (const [host, { limit }] of Object.entries(account.service.hosts ?? {}))
       this.#hosts.set(
         hostKey(account.name, host),
-        dispatcherOf({ limit: limit.calls, windowMs: limit.windowMs, mayRise: true }),
+        dispatcherOf({ limit: limit.calls, windowMs: limit.windowMs, mayRise: true }, host),
       );
   }
 
@@ -138,7 +144,7 @@ export class AccountDispatchers {
     const [first] = this.#open.keys();
     const name = account !== null && this.#open.has(account) ? account : first;
     if (name === undefined) return "down";
-    const host = this.#open.get(name)?.hostOf(planned.call);
+    const host = this.#hostOf?.(planned.call);
     const dispatcher = (host && this.#hosts.get(hostKey(name, host))) || this.#open.get(name);
     dispatcher?.add(planned);
     return null;

@@ -180,14 +180,11 @@ function takenApart(due: DuePart): TakenApart {
   const { delayed, watchlist } = job;
   const before = known.get(symbols);
   if (before?.due.contracts === contracts && sameCalls(before.due.job, job)) return before;
-  const isContract = (symbol: string): boolean =>
+  const isApart = (symbol: string): boolean =>
     job.optionsInList === "apart" && parseOccSymbol(symbol) !== null;
-  const contractSymbols = symbols.filter(isContract);
   const calls: QuoteCall[] = [
-    { form: "symbols", symbols: symbols.filter((symbol) => !isContract(symbol)), delayed },
-    ...(contractSymbols.length === 0
-      ? []
-      : [{ form: "symbols" as const, symbols: contractSymbols, of: "contracts" as const, delayed }]),
+    { form: "symbols", symbols: symbols.filter((symbol) => !isApart(symbol)), delayed },
+    { form: "symbols", symbols: symbols.filter(isApart), of: "contracts", delayed },
     ...(watchlist === null ? [] : [{ form: "watchlist" as const, watchlist, delayed }]),
     ...contracts.map((asked) => optionCall(asked, job)),
   ];

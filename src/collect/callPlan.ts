@@ -81,37 +81,11 @@ export function storedNames(
   matched: readonly MatchedItem[],
   { nextPage }: Pick<ReadDocument, "nextPage">,
 ): string[] {
-  if (nextPage !== undefined) return [];
-  if (pageOf(call) !== undefined) return namesOf(call);
   const stored = matched.flatMap((match) => (match.fate === "stored" ? [match.name] : []));
-  return askedInstruments(call) !== null || stored.length === 0 ? stored : namesOf(call);
-}
-
-/** Where a call goes on with what an answer before it began; undefined: it begins it. */
-export function pageOf(call: QuoteCall): string | undefined {
-  return call.form === "chain" || call.form === "expirations" ? call.page : undefined;
-}
-
-/** Assumed: no chain and no list of contracts has more pages; a service that never ends one is stopped here. */
-const MOST_PAGES = 40;
-
-/** What comes behind a page; null: it has too many. */
-export function nextPageOf(
-  planned: PlannedCall,
-  page: string,
-  { isStored, expirations }: { isStored: boolean; expirations: readonly string[] },
-): PlannedCall | null {
-  const { call, pages = { count: 1, isStored: false, expirations: [] } } = planned;
-  if (pages.count >= MOST_PAGES || (call.form !== "chain" && call.form !== "expirations")) return null;
-  return {
-    ...planned,
-    call: { ...call, page },
-    pages: {
-      count: pages.count + 1,
-      isStored: pages.isStored || isStored,
-      expirations: [...pages.expirations, ...expirations],
-    },
-  };
+  if (askedInstruments(call) !== null) return stored;
+  if (nextPage !== undefined) return [];
+  const isFurther = "page" in call && call.page !== undefined;
+  return stored.length === 0 && !isFurther ? [] : namesOf(call);
 }
 
 export function withoutNames<Due extends DuePart>(due: Due, names: ReadonlySet<string>): Due {

@@ -15,7 +15,6 @@ import { instantFromDate } from "../ground/clock.ts";
 import { QuotekeeperError } from "../ground/errors.ts";
 import { wantsLogin } from "../quotes/answer.ts";
 import { errorOf } from "../services/registry.ts";
-import type { Service } from "../services/service.ts";
 import { describeCall } from "../quotes/call.ts";
 import type { Want } from "./asks.ts";
 import { isOnce, type PlannedCall } from "./callPlan.ts";
@@ -43,7 +42,7 @@ import {
 
 export type DispatcherOptions = BudgetOptions &
   CredentialsOptions & {
-    service: LimitReader & Pick<Service, "hosts" | "hostOf">;
+    service: LimitReader;
     send: Send;
     onResult: (planned: PlannedCall, result: Result) => void;
     /** Calls under way at once, at most, as things stand now. Default: `CONCURRENCY`. */
@@ -120,11 +119,6 @@ export class Dispatcher {
   /** Misses what waits for slots that lie ahead, because the wall clock was set back: they come once more. */
   missAhead(): void {
     for (const ticket of this.#waiting.removeWhere(() => true)) this.#enter(ticket);
-  }
-
-  /** Which further host of the service answers a call; undefined: none. */
-  hostOf(call: PlannedCall["call"]): string | undefined {
-    return this.#options.service.hostOf?.(call);
   }
 
   get governor(): BudgetOptions["governor"] {

@@ -7,7 +7,13 @@ import { type Clock, type Instant, instantFromDate, settledOrAborted } from "../
 import { exchangeDate } from "../market/calendar/dates.ts";
 import { correctionAfterRefusal } from "../services/clockSkew.ts";
 import type { QuoteCall } from "../quotes/call.ts";
-import { type Credentials, defaultOf, type OptionValues, type Service, writeCall } from "../services/service.ts";
+import {
+  type Credentials,
+  defaultOf,
+  type OptionValues,
+  type Service,
+  writeCall,
+} from "../services/service.ts";
 import { stampOf } from "../services/stamp.ts";
 import { type HttpAnswer, openCaller, type SignedCall } from "./transport/httpCalls.ts";
 import type { HostAddresses } from "../ground/hostAddresses.ts";
@@ -76,6 +82,8 @@ export function openFetchQuotes(options: FetchOptions): OpenFetchQuotes {
     callers.set(baseUrl, caller);
     return caller;
   };
+  // An address that is none is told at once.
+  callerAt(options.baseUrl);
   let correctionMs = 0;
 
   const send: FetchQuotes = async (asked, signal, mayLeave) => {

@@ -18,7 +18,6 @@ import { dueNames, grouped, type PlanOptions, type Want } from "./asks.ts";
 import {
   halved,
   isOnce,
-  nextPageOf,
   type PlannedCall,
   planCalls,
   planOnce,
@@ -28,6 +27,7 @@ import {
   withSymbols,
   withoutNames,
 } from "./callPlan.ts";
+import { nextPageOf, restOfList } from "./pages.ts";
 import { CLOCK_STEP_MS } from "../schedule/clockSteps.ts";
 import type { Batch } from "../services/service.ts";
 import type { Fate, Slot, SlotBook } from "./slotBook.ts";
@@ -145,14 +145,18 @@ export class Outcomes {
     chains.recordAnswer(document);
     const matched = matchCall(planned.call, document.items);
     const stored = storedNames(planned.call, matched, document);
-    if (document.nextPage !== undefined) return this.#goOn(planned, document.nextPage, { matched, document });
+    const isList = planned.call.form === "symbols";
+    if (document.nextPage !== undefined && !isList)
+      return this.#goOn(planned, document.nextPage, { matched, document });
     // At the slots that lasted when it was asked; before any miss, which may end a slot.
     slots.credit(stored, planned.call.delayed, askedMs);
     const listed = [...(planned.pages?.expirations ?? []), ...(document.expirations ?? [])];
     if (planned.call.form === "expirations") this.#listed(planned, planned.call, [...new Set(listed)].sort());
     else if (askedInstruments(planned.call) === null) this.#asOne(planned, matched, askedMs);
     else {
-      const fates = fatesOf(matched);
+      const rest = document.nextPage === undefined ? null : restOfList(planned, stored);
+      if (rest) ask(rest);
+      const fates = fatesOf(matched).filter(({ fate }) => fate !== "absent" || rest === null);
       for (const match of fates) this.#fateOf(planned, match, askedMs);
       this.#warnings.unknown(fates.flatMap((match) => (match.fate === "unknown" ? [match.name] : [])));
     }

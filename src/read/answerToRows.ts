@@ -3,7 +3,6 @@
  * loading it again adds nothing.
  */
 import { instrumentName, type InstrumentKey, option } from "../market/instrument.ts";
-import type { Instant } from "../ground/clock.ts";
 import type { ResponseRecord } from "../journal/record.ts";
 import type { Answer } from "../quotes/answer.ts";
 import { canonicalDecimal, isNoValue } from "../quotes/decimal.ts";
@@ -11,8 +10,6 @@ import {
   type DividendData,
   type InstrumentQuote,
   MAX_FRAGMENT,
-  NO_QUOTE,
-  type OpenInterest,
   plainDocument,
   type Quote,
 } from "../quotes/document.ts";
@@ -21,6 +18,7 @@ import { NO_RATE_LIMIT } from "../quotes/rateLimit.ts";
 import { askedInstruments, type QuoteCall, type SavedCall } from "../quotes/call.ts";
 import { isPlainCall, isYamlPiece } from "./plainCall.ts";
 import { plainRows } from "./plainRows.ts";
+import { interestUnit } from "./interestUnit.ts";
 import { exportRows } from "./exportRows.ts";
 import { isExportCall } from "./exportCall.ts";
 import type { InstrumentIdentity, InstrumentRow, QuoteUnit, DeadLetter, AnswerRows } from "./rowTypes.ts";
@@ -73,32 +71,6 @@ export function rowsOf(record: ResponseRecord, position: { segment: string; offs
   const { interests = [] } = answer.document;
   rows.units.push(...interests.map((interest) => interestUnit(interest, record.observedAt)));
   return rows;
-}
-
-/** Open interest that came without a quote: of its own instant, with its date. */
-function interestUnit({ contract, date, openInterest }: OpenInterest, observedAt: Instant): QuoteUnit {
-  const { underlying, root, expiration, optionType, strike } = contract;
-  return {
-    observedAt,
-    delayed: false,
-    instrument: {
-      securityType: "OPT",
-      symbol: underlying,
-      root,
-      expiration,
-      optionType,
-      strike: canonicalDecimal(strike),
-      exchange: null,
-      description: null,
-      contractSize: null,
-      underlying,
-      assumedType: false,
-    },
-    quote: { ...NO_QUOTE, extended: { ...NO_QUOTE.extended, openInterest, openInterestDate: date } },
-    greeksDelta: null,
-    fragment: null,
-    interestOnly: true,
-  };
 }
 
 /** Its rows stay where they are in an archive already. */

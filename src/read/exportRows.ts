@@ -97,9 +97,13 @@ class RowValues {
   value({ column, unit, signed }: Pick<Field, "column" | "unit" | "signed">): string | null {
     const text = this.text(column);
     if (text === null) return null;
-    const isTimed = unit === "instant" || unit === "date";
-    const asTime = isTime(text) ? text : null;
-    const value = isTimed ? asTime : heldNumber(text, { unit, ...(signed && { signed }) });
+    const held = (is: boolean): string | null => (is ? text : null);
+    const value =
+      unit === "date"
+        ? held(isDateText(text))
+        : unit === "instant"
+          ? held(isTime(text))
+          : heldNumber(text, { unit, ...(signed && { signed }) });
     if (value === null) this.odd.push(`${column} is ${shown(text)}`);
     return value;
   }

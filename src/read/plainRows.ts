@@ -4,6 +4,7 @@ import type { ResponseRecord } from "../journal/record.ts";
 import { differences, someDifferences } from "../quotes/differences.ts";
 import { makeQuote, type Quote } from "../quotes/document.ts";
 import type { NUMBER_FIELDS } from "../quotes/fields.ts";
+import { isDateText } from "../market/calendar/dates.ts";
 import { readNumber } from "../quotes/units.ts";
 import { type Cell, shown } from "./cell.ts";
 import { readInstant } from "./cellTime.ts";
@@ -179,7 +180,12 @@ function readQuote(text: TextOf): QuoteResult {
   const valueOf = ({ column, name, unit, signed }: (typeof NUMBER_FIELDS)[number]): string | null => {
     const given = text(column);
     if (given === null || found.problem !== null) return null;
-    if (unit === "instant" || unit === "date") {
+    if (unit === "date") {
+      if (isDateText(given)) return given;
+      found.problem = `${column} is ${shown(given)}: no date, YYYY-MM-DD`;
+      return null;
+    }
+    if (unit === "instant") {
       const at = readInstant(given);
       if (!at.ok) found.problem = `${column} is ${shown(given)}: ${at.problem}`;
       else found.cut += at.cut ?? 0;

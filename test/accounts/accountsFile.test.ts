@@ -119,7 +119,7 @@ test("an account without a limit has that of QUOTES_LIMIT, so that a lower limit
 
 const NAME = "expected a name of letters, digits, dots, dashes and underscores, at most 64 of them";
 const OPTIONS =
-  "expected name, service, baseUrl, limit, windowMs, whenUnsure, consumerKeyFile, consumerKeyVariable, consumerSecretFile, consumerSecretVariable, accessTokenFile, accessTokenVariable, accessTokenSecretFile or accessTokenSecretVariable";
+  "expected name, service, baseUrl, limit, windowMs, whenUnsure, consumerKeyFile, consumerKeyVariable, consumerSecretFile, consumerSecretVariable, accessTokenFile, accessTokenVariable, accessTokenSecretFile, accessTokenSecretVariable, keyIdFile, keyIdVariable, secretKeyFile, secretKeyVariable, stockFeed, optionFeed or tradingUrl";
 
 test.each([
   ["an empty list", "  []\n", ["1: accounts: expected at least one entry"]],

@@ -1,6 +1,7 @@
 /** Fakes of the living services on loopback, with the settings of an account at each; they are closed when the test file ends. */
 import { afterAll } from "@jest/globals";
 import { createSimulatedMarket } from "../../src/serve/simulated/market.ts";
+import { type FakeAlpaca, type FakeAlpacaOptions, KEYS, startFakeAlpaca } from "../fakes/alpaca/fake.ts";
 import { CONSUMER, type FakeEtrade, type FakeEtradeOptions, startFakeEtrade } from "../fakes/etrade/fake.ts";
 import {
   type FakeTradier,
@@ -28,6 +29,20 @@ export async function openFakeTradier(given: Given<FakeTradierOptions>) {
     QUOTES_SERVICE: "tradier",
     QUOTES_BASE_URL: fake.baseUrl,
     QUOTES_ACCESS_TOKEN: TOKENS.token as string,
+  };
+  return { fake, settings };
+}
+
+export async function openFakeAlpaca(given: Given<FakeAlpacaOptions>) {
+  const fake: FakeAlpaca = await startFakeAlpaca({ market, mostStrikes: 10, ...given });
+  closers.push(fake.close);
+  const { keyId, secretKey } = given.keys ?? KEYS;
+  const settings = {
+    QUOTES_SERVICE: "alpaca",
+    QUOTES_BASE_URL: fake.dataUrl,
+    QUOTES_ALPACA_TRADING_URL: fake.tradingUrl,
+    QUOTES_ALPACA_KEY_ID: keyId as string,
+    QUOTES_ALPACA_SECRET_KEY: secretKey as string,
   };
   return { fake, settings };
 }

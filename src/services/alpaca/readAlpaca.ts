@@ -57,10 +57,11 @@ export function readAlpaca(
       latest,
     ),
   );
-  if (call.form !== "chain") return { ...whole, items: [...items, ...leftOut(call, found)] };
-  const token = textOf(valueAt(document, "next_page_token"));
-  const next = nextPlace(call.underlying, chainPlace(call.underlying, call.page), token || null);
-  return { ...whole, items, ...(next !== null && { nextPage: next }) };
+  const token = isOption ? textOf(valueAt(document, "next_page_token")) || null : null;
+  const next =
+    call.form === "chain" ? nextPlace(call.underlying, chainPlace(call.underlying, call.page), token) : token;
+  if (next !== null) return { ...whole, items, nextPage: next };
+  return { ...whole, items: call.form === "chain" ? items : [...items, ...leftOut(call, found)] };
 }
 
 function namesOf(document: JsonObject): string {

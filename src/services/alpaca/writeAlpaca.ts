@@ -32,7 +32,7 @@ export function isOfContracts(symbols: readonly string[]): boolean {
 }
 
 /** Where a chain goes on: at the next page of a root's contracts, or at the next root. */
-export type ChainPlace = { root: string; token: string | null };
+type ChainPlace = { root: string; token: string | null };
 
 /** @param page of the call; absent: the beginning */
 export function chainPlace(underlying: string, page: string | undefined): ChainPlace {

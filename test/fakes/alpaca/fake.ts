@@ -31,6 +31,8 @@ export type FakeAlpacaOptions = Partial<Omit<SnapshotOptions, "market"> & Listin
     /** Of each host by itself. Default: `BASIC_LIMIT`. */
     limit?: Partial<LimitOptions>;
     adjusted?: RouteContext["adjusted"];
+    /** Default: as many as are asked for. */
+    mostOfAPage?: RouteContext["mostOfAPage"];
     /** Faults on purpose. */
     faults?: readonly FaultRule<FaultName>[];
     /** Of the data host; the trading host has the next one. Default: 0, any free ports of loopback. */
@@ -67,6 +69,7 @@ export async function startFakeAlpaca(options: FakeAlpacaOptions): Promise<FakeA
   const context: RouteContext = {
     plan,
     adjusted: options.adjusted ?? {},
+    mostOfAPage: options.mostOfAPage ?? Infinity,
     manyRoots: options.manyRoots ?? MANY_ROOTS,
     mostStrikes: options.mostStrikes ?? MOST_STRIKES,
     snapshots: createSnapshots({

@@ -22,6 +22,8 @@ export type Plan = "basic" | "plus";
 export type RouteContext = ListingRules & {
   snapshots: Snapshots;
   plan: Plan;
+  /** Most contracts of a page, whatever `limit` is asked for: a page may hold fewer though more follow. */
+  mostOfAPage: number;
   /** A contract of an adjusted root that stands in an underlying's chain, by the underlying: its OCC symbol. */
   adjusted: Readonly<Record<string, string>>;
 };
@@ -214,10 +216,11 @@ function snapshotPage(
     ...adjusted.map((symbol): [string, () => Value] => [symbol, () => adjustedSnapshot(at)]),
   ].sort(([one], [other]) => (one < other ? -1 : 1));
   const rest = all.filter(([symbol]) => symbol > after);
-  const page = rest.slice(0, limit);
+  const size = Math.min(limit, context.mostOfAPage);
+  const page = rest.slice(0, size);
   const last = page.at(-1)?.[0] ?? "";
   return {
-    next_page_token: rest.length > limit ? Buffer.from(last).toString("base64") : null,
+    next_page_token: rest.length > size ? Buffer.from(last).toString("base64") : null,
     snapshots: Object.fromEntries(page.map(([symbol, made]) => [symbol, made()])),
   };
 }
@@ -258,7 +261,7 @@ function contracts({ fields, at }: Asked, context: RouteContext): Document | Fau
       : [],
   );
   const from = Number(Buffer.from(fields.get("page_token") ?? "", "base64").toString() || 0);
-  const next = from + limit;
+  const next = from + Math.min(limit, context.mostOfAPage);
   return {
     option_contracts: all.slice(from, next).map((one) => writtenContract(one, at)),
     next_page_token: next < all.length ? Buffer.from(String(next)).toString("base64") : null,

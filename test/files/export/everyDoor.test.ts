@@ -35,13 +35,15 @@ const SPECIAL = [
   ...["9223372036854775807", "9007199254740993", "150.10", "21,261,045", "2.00%", "NaN", "1O0"],
 ];
 
+const asText = (column: string): string => `cast(${column} as varchar)`;
+
 const ASKED = ["symbol", "expiration"];
 
 /** A row for each quote, with its values as text: `decimal` makes one text of a number, `time` one of an instant. */
 const rowsSql = ({ decimal, time }: Record<"decimal" | "time", (column: string) => string>): string =>
   `select i.symbol, cast(i.expiration as text) as expiration, ${NUMBER_FIELDS.map(
     ({ column, type }) =>
-      `${(type === "instant" ? time : decimal)(`${table(column)}."${column}"`)} as "${column}"`,
+      `${{ instant: time, date: asText, decimal, integer: decimal }[type](`${table(column)}."${column}"`)} as "${column}"`,
   ).join(", ")}
    from quotes q join extended_quotes e
      on e.instrument_id = q.instrument_id and e.observed_at = q.observed_at and e.source_id = q.source_id
@@ -103,7 +105,9 @@ function filesOf(texts: readonly string[]): { xml: string; csv: string } {
   const names = NUMBER_FIELDS.map(({ column }) => column);
   const rows = texts.map((text, place) => {
     const at = `2026-01-06T15:00:00.${String(place).padStart(6, "0")}Z`;
-    const values = NUMBER_FIELDS.slice(1).map(({ type }) => (type === "instant" ? at : `"${text}"`));
+    const values = NUMBER_FIELDS.slice(1).map(({ type }) =>
+      type === "instant" ? at : type === "date" ? "2026-01-05" : `"${text}"`,
+    );
     return [`C${place}`, "2026-01-06T15:00:00Z", "1", ...values].join();
   });
   writeFileSync(

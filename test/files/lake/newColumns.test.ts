@@ -42,7 +42,7 @@ const SAID = {
   ...{ quotedAt: "2026-02-09T15:29:41.000000Z", tradedAt: "2026-02-09T15:28:00.250000Z" },
   ...{ openInterest: "20417", averageVolume: "1234", impliedVolatility: "0.31", bidIv: "0.3", askIv: "0.32" },
   ...{ gamma: "0.0123", theta: "-0.051", vega: "0.204", rho: "0.11" },
-  greeksAt: "2026-02-09T15:00:07.000000Z",
+  ...{ greeksAt: "2026-02-09T15:00:07.000000Z", openInterestDate: "2026-02-06" },
 };
 
 /** An answer of `quotekeeper sql`. */

@@ -1,0 +1,191 @@
+/** The real commands against a fake of Alpaca over HTTP. */
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, jest, test } from "@jest/globals";
+import { runProgram } from "../../src/cli/program.ts";
+import { systemClock } from "../../src/ground/clock.ts";
+import { alwaysOpen } from "../../src/market/calendar/tradingCalendar.ts";
+import { type FakeAlpaca, type FakeAlpacaOptions, KEYS } from "../fakes/alpaca/fake.ts";
+import { rowsOfQuery } from "../support/archive.ts";
+import { createTestClock, type TestClock } from "../support/clock.ts";
+import { type Given, openFakeAlpaca } from "../support/livingFakes.ts";
+import { until } from "../support/until.ts";
+import { capturedEdges, run } from "./edges.ts";
+import { surroundings } from "./oneJob.ts";
+
+// Whole commands run, which takes as long as the machine is slow.
+jest.setTimeout(300_000);
+
+/** A Tuesday. */
+const IN_SESSION = "2026-11-24T15:42:07.000Z";
+
+async function world(job: string, given: Given<FakeAlpacaOptions> & { clock: TestClock }) {
+  const { fake, settings } = await openFakeAlpaca(given);
+  const { pool, settings: own } = await surroundings(job);
+  return { fake, pool, env: { ...own, ...settings }, clock: given.clock };
+}
+
+/** The calls that were answered, by host and form. */
+function answered({ calls }: FakeAlpaca, path: RegExp) {
+  return calls.filter((call) => call.status === 200 && path.test(call.path));
+}
+
+const STOCKS = /^\/v2\/stocks\/snapshots$/;
+const LISTS = /^\/v1beta1\/options\/snapshots$/;
+const CHAINS = /^\/v1beta1\/options\/snapshots\//;
+const CONTRACTS = /^\/v2\/options\/contracts$/;
+
+const JOB = `name: us
+schedule: "* * * * *"
+session: always
+symbols: [AAPL, IBM]
+options:
+${[240, 250, 260].map((strike) => `  - { underlying: AAPL, expiration: 2026-12-18, type: PUT, strike: ${strike} }`).join("\n")}
+`;
+
+test("a plan has 200 calls a minute, lists of stocks and of contracts by themselves, and the contracts of each underlying once a day", async () => {
+  const { env, clock } = await world(JOB, { clock: createTestClock(IN_SESSION) });
+
+  const checked = await run(["jobs", "check"], env, clock);
+  const planned = JSON.parse((await run(["plan", "--json"], env, clock)).stdout) as {
+    limit: number;
+    callsPerPass: number;
+    batches: string[];
+  };
+
+  expect(checked).toMatchObject({ exitCode: 0 });
+  expect(planned).toMatchObject({
+    limit: 200,
+    callsPerPass: 3,
+    batches: expect.arrayContaining(["AAPL, IBM", "expirations of AAPL"]),
+  });
+});
+
+test("a poll asks for stocks and contracts by a call each, with their feeds, which are sources of their own", async () => {
+  const { env, clock, pool, fake } = await world(JOB, { clock: createTestClock(IN_SESSION) });
+
+  const polled = await run(
+    ["poll", "--symbols", "AAPL,AAPL261218P00250000,BRK.B,ZZZZQ", "--json"],
+    env,
+    clock,
+  );
+
+  // What is unknown is told, and needs a person.
+  expect(polled.exitCode).toBe(1);
+  expect(polled.stdout).toContain("ZZZZQ");
+  expect(fake.calls.map(({ path, query }) => [path, query["feed"]])).toEqual(
+    expect.arrayContaining([
+      ["/v2/stocks/snapshots", "delayed_sip"],
+      ["/v1beta1/options/snapshots", "indicative"],
+    ]),
+  );
+  expect(
+    await rowsOfQuery(
+      pool,
+      `select i.symbol, i.option_type, s.name, s.spot, s.interest, q.delayed from quotes q
+       join instruments i on i.id = q.instrument_id join sources s on s.id = q.source_id order by 1, 2 nulls first`,
+    ),
+  ).toEqual([
+    {
+      symbol: "AAPL",
+      option_type: null,
+      name: "alpaca delayed_sip",
+      spot: null,
+      interest: null,
+      delayed: true,
+    },
+    {
+      ...{ symbol: "AAPL", option_type: "PUT", name: "alpaca indicative beside delayed_sip" },
+      ...{ spot: "alpaca delayed_sip", interest: "alpaca", delayed: true },
+    },
+    {
+      symbol: "BRK.B",
+      option_type: null,
+      name: "alpaca delayed_sip",
+      spot: null,
+      interest: null,
+      delayed: true,
+    },
+  ]);
+  expect(polled.stdout + polled.stderr).not.toContain(KEYS.secretKey);
+});
+
+const WHOLE_JOB = `name: us
+schedule: "*/5 * * * * *"
+session: always
+symbols: [AAPL]
+chains:
+  - { underlying: AAPL, expirations: listed, strikes: all }
+`;
+
+/** Collects until so many further slots have all that they wanted. */
+async function collectSlots(
+  { env, pool }: Pick<Awaited<ReturnType<typeof world>>, "env" | "pool">,
+  count: number,
+): Promise<string> {
+  const { edges, interrupt, stderr } = capturedEdges({ env });
+  const whole = "select from slots where stored > 2 and missed = 0";
+  const before = (await rowsOfQuery(pool, whole).catch(() => [])).length;
+  const collecting = runProgram(["collect"], edges);
+  await until(
+    async () => (await rowsOfQuery(pool, whole).catch(() => [])).length >= before + count,
+    "slots with whole chains",
+  );
+  interrupt();
+  expect(await collecting).toBe(0);
+  return stderr();
+}
+
+test("collect asks for the contracts once a day and for each chain page by page, and the chains have spot, volatility and open interest", async () => {
+  const { env, pool, fake } = await world(WHOLE_JOB, {
+    clock: systemClock as TestClock,
+    ...{ calendar: alwaysOpen, mostStrikes: 6, mostOfAPage: 5, trading: () => "usual" },
+    limit: { calls: 1_000_000 },
+  });
+
+  const said = (await collectSlots({ env, pool }, 2)) + (await collectSlots({ env, pool }, 1));
+
+  const pages = answered(fake, CHAINS);
+  const tokens = pages.filter(({ query }) => query["page_token"] !== undefined);
+  expect(tokens.length).toBeGreaterThan(pages.length / 3);
+  expect(new Set(pages.map(({ query }) => query["limit"]))).toEqual(new Set(["1000"]));
+  const firstLists = answered(fake, CONTRACTS).filter(({ query }) => query["page_token"] === undefined);
+  // Another day of New York may have begun meanwhile.
+  expect(firstLists.length).toBeLessThanOrEqual(2);
+  expect(new Set(fake.calls.map(({ status }) => status))).toEqual(new Set([200]));
+  expect(said).not.toContain(KEYS.secretKey);
+  const [counted] = await rowsOfQuery(
+    pool,
+    `with pages as (select * from responses where request ->> 'form' = 'chain' and outcome = 'quotes')
+     select (select count(*)::int from pages) as pages,
+            (select count(*)::int from pages where has_more) as with_more,
+            (select count(*)::int from pages where request ? 'page') as further,
+            (select bool_and(due = stored + missed) from slots) as adds_up,
+            (select count(*)::int from dead_letters) as dead,
+            (select count(*)::int from extended_quotes e left join quotes q using (instrument_id, observed_at, source_id)
+             where q.observed_at is null and (e.open_interest is null or e.open_interest_date is null)) as bare`,
+  );
+  expect(counted).toEqual({
+    pages: pages.length,
+    ...{ with_more: tokens.length, further: tokens.length },
+    ...{ adds_up: true, dead: 0, bare: 0 },
+  });
+  const chain = await rowsOfQuery(
+    pool,
+    `select spot_source, spot > 0 as has_spot, open_interest_date < current_date as is_before,
+            count(*) filter (where open_interest is not null)::int > count(*) / 2 as mostly,
+            count(*) filter (where implied_volatility > 0)::int > count(*) / 2 as volatile, bool_and(delayed) as delayed
+     from chain_at('AAPL', now()) where open_interest_date is not null group by 1, 2, 3`,
+  );
+  expect(chain).toEqual([
+    {
+      ...{ spot_source: "alpaca delayed_sip", has_spot: true, is_before: true, mostly: true },
+      ...{ volatile: true, delayed: true },
+    },
+  ]);
+  const [surface] = await rowsOfQuery(
+    pool,
+    "select count(*)::int > 5 as some from option_surface where iv_mid > 0 and spot_source = 'alpaca delayed_sip'",
+  );
+  expect(surface).toEqual({ some: true });
+});
