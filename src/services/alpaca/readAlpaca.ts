@@ -130,7 +130,9 @@ function contractQuote(name: string, underlying: string | null, delayed: boolean
 /** Sizes are shares and contracts (since 2025-11-03). Stub quotes and crossed ones stay as they come. */
 function quoteIn(fields: JsonFields, isOption: boolean): Quote {
   const book = fields.object("latestQuote");
-  const trade = fields.object("latestTrade");
+  const latest = fields.object("latestTrade");
+  // A trade that was canceled, incorrect or corrected is none.
+  const trade = latest && latest.text("u") === null ? latest : null;
   const quotedAt = book && book.rfcTime("t");
   const tradedAt = trade && trade.rfcTime("t");
   const { today, previous } = barsOf(fields, quotedAt ?? tradedAt);
@@ -138,8 +140,7 @@ function quoteIn(fields: JsonFields, isOption: boolean): Quote {
   return {
     bid: book && book.decimalBut("bp", NO_PRICE),
     ask: book && book.decimalBut("ap", NO_PRICE),
-    // A trade that was canceled, incorrect or corrected is none.
-    last: trade && trade.text("u") === null ? trade.decimal("p") : null,
+    last: trade && trade.decimal("p"),
     change: null,
     pctChange: null,
     quotedAt,
