@@ -3,6 +3,7 @@ import type { Sharer } from "../accounts/partition.ts";
 import { instantFromDate } from "../ground/clock.ts";
 import { addDays, exchangeDate, exchangeInstant } from "../market/calendar/dates.ts";
 import type { Calendar } from "../market/calendar/tradingCalendar.ts";
+import type { Chain } from "../market/optionChain.ts";
 import type { Job } from "../schedule/readJobs.ts";
 import { remembered } from "../ground/remembered.ts";
 import { scheduleJob } from "../schedule/jobSchedule.ts";
@@ -99,7 +100,9 @@ export function lacksOf(
   chains: ChainBook,
   day: string,
 ): { priceless: string[]; unlisted: string[] } {
-  const found = jobs.map((job) => chains.expand(job, day));
+  // Those that are listed for their open interest alone stand for no contract: nothing of them is left to count.
+  const counted = (job: Job): Chain[] => job.chains.filter(({ types }) => types.length > 0);
+  const found = jobs.map((job) => chains.expand({ ...job, chains: counted(job) }, day));
   return {
     priceless: [...new Set(found.flatMap(({ priceless }) => priceless))],
     unlisted: [...new Set(found.flatMap(({ unlisted }) => unlisted.map(({ underlying }) => underlying)))],

@@ -39,7 +39,10 @@ export type ServiceOption = {
   variable: string;
   /** What it decides, a sentence for people. */
   does: string;
-} & ({ values: readonly [string, ...string[]] } | { address: string });
+} & ({ values: readonly [string, ...string[]] } | { address: string; others?: OtherHosts });
+
+/** Where the host is for other accounts, and a call with a small answer that shows whether a host takes the credentials. */
+type OtherHosts = { readonly addresses: readonly string[]; readonly trial: QuoteCall };
 
 export function defaultOf(option: ServiceOption): string {
   return "values" in option ? option.values[0] : option.address;
@@ -79,6 +82,8 @@ export type Service = {
   readonly name: string;
   /** For people. */
   readonly title: string;
+  /** An account and its quotes cost nothing. */
+  readonly free?: true;
   /** It was tried against recorded answers and a fake, and never with an account. */
   readonly experimental?: true;
   readonly credentials: {
@@ -87,6 +92,10 @@ export type Service = {
     readonly identity: readonly string[];
     /** Names of those with which the identity is hidden from who may read it. */
     readonly secrets: readonly string[];
+    /** How a newcomer gets them, a sentence a step. Absent: its page says it. */
+    readonly steps?: readonly string[];
+    /** What ends them, a sentence. Absent: nothing is known to. */
+    readonly end?: string;
   };
   /** Settings of its own, beside the credentials. Absent: it has none. */
   readonly options?: readonly ServiceOption[];

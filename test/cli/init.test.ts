@@ -131,14 +131,14 @@ test.each([
   [
     "--account",
     "broker",
-    '"broker" is no address: expected simulated, tradier, tradier-sandbox, etrade, etrade-sandbox, or an address with ://',
+    '"broker" is no address: expected simulated, alpaca, tradier, tradier-sandbox, etrade, etrade-sandbox, or an address with ://',
   ],
   ["--account", "Tradier", '"Tradier" is no address: did you mean tradier?'],
-  ["--account", "tradier 127.0.0.1:8089", "is no address: expected simulated, tradier, "],
+  ["--account", "tradier 127.0.0.1:8089", "is no address: expected simulated, alpaca, tradier, "],
   [
     "--account",
     "broker https://me:hunter22@broker.example",
-    "expected simulated, tradier, tradier-sandbox, etrade, etrade-sandbox, tradier ADDRESS, etrade ADDRESS or an address",
+    "expected simulated, alpaca, tradier, tradier-sandbox, etrade, etrade-sandbox, alpaca ADDRESS, tradier ADDRESS, etrade ADDRESS or an address",
   ],
   ["--account", "tradier https://me:hunter22@broker.example", "without user name and password"],
   [

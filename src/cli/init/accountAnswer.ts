@@ -34,11 +34,11 @@ export const ACCOUNT_FORMS: readonly string[] = [
 ];
 
 /** The question's sentence about services that are chosen by name. */
-export const NAMED_SERVICES: string = NAMED.map(({ name, title, experimental, addresses }) => {
+export const NAMED_SERVICES: string = NAMED.map(({ name, title, free, experimental, addresses }) => {
   const sandbox = addresses
     .map((one) => (one.sandbox === undefined ? "" : ` ${name}-sandbox: ${one.sandbox}.`))
     .join("");
-  return `${name}: ${title}${experimental ? ", experimental" : ""}.${sandbox} ${name} ADDRESS: a proxy or a fake of it.`;
+  return `${name}: ${title}${free ? ", free" : ""}${experimental ? ", experimental" : ""}.${sandbox} ${name} ADDRESS: a proxy or a fake of it.`;
 }).join(" ");
 
 /** @returns null: neither a word, nor an address, nor a service's name with an address */

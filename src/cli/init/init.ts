@@ -8,8 +8,9 @@ import { describeProblem } from "../../config/yamlFile.ts";
 import { inCapitals } from "../../market/instrument.ts";
 import { type Edges, Interrupted, READER_GONE } from "../../ground/edges.ts";
 import { experimentalNote } from "../../services/registry.ts";
-import type { Service } from "../../services/service.ts";
+import { defaultOf, type Service } from "../../services/service.ts";
 import { isJobFile, readJobs } from "../../schedule/readJobs.ts";
+import { needsList } from "../../market/optionChain.ts";
 import { parseSymbols } from "../arguments.ts";
 import { choice, command, flag, option } from "../command.ts";
 import { mostCalls, planJobs } from "../planJobs.ts";
@@ -156,7 +157,7 @@ async function sayCost(edges: Edges): Promise<number> {
   );
   for (const chain of jobs
     .flatMap(({ chains }) => chains)
-    .filter((one) => priceless.includes(one.underlying))) {
+    .filter((one) => priceless.includes(one.underlying) && !needsList(one))) {
     const at = (price: string): number => callsOf(chain, price, { edges, service: config.service });
     say(
       edges.stdout,
@@ -168,8 +169,16 @@ async function sayCost(edges: Edges): Promise<number> {
       edges.stdout,
       `           and a call for each expiration that ${config.service.title} lists of ${unlisted.join(", ")}`,
     );
-  for (const line of nextSteps(config)) say(edges.stdout, line);
+  say(edges.stdout, ...chosenOptions(config), ...nextSteps(config));
   return budget.fits ? 0 : 1;
+}
+
+/** The service's choices, which no question asks for, with what each decides. */
+function chosenOptions({ feed, service: { options = [] } }: Config): string[] {
+  const chosen = feed.kind === "account" ? feed.options : undefined;
+  return options
+    .filter((option) => "values" in option)
+    .map((one) => `Setting    ${one.variable}=${chosen?.[one.name] ?? defaultOf(one)}. ${one.does}`);
 }
 
 function nextSteps({ feed, service }: Config): string[] {

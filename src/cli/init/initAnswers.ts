@@ -9,6 +9,7 @@ import { serviceNamed } from "../../services/registry.ts";
 import { lackOfChain } from "../../schedule/polledJob.ts";
 import { withArchive } from "../../archive/openArchive.ts";
 import {
+  type AnswerCheck,
   type Answers,
   isSet,
   type Name,
@@ -20,6 +21,7 @@ import {
   settingsProblem,
 } from "./questions.ts";
 import { type AccountAnswer, readAccount } from "./accountAnswer.ts";
+import { tryHosts } from "./triedHosts.ts";
 import { environmentLine } from "./writtenFiles.ts";
 
 type Sources = Omit<Dialogue, "answers"> & {
@@ -76,7 +78,10 @@ export async function answersTo(sources: Sources): Promise<{ answers: Answers; l
       answers[name] = asked.answer;
       lines.push(...asked.lines);
     } else if (isAnsweredByEnvironment(name, edges.env)) {
-      lines.push(`# ${answeringVariable(name, edges.env)} comes from the environment.`);
+      const variable = answeringVariable(name, edges.env) ?? "";
+      const tried = name === "account" ? await tryHosts([], edges) : { lines: [] };
+      if ("problem" in tried) throw usage([`${variable}: ${tried.problem}`]);
+      lines.push(`# ${variable} comes from the environment.`, ...tried.lines);
     } else {
       const answer = (answers[name] = given[name] ?? questionsOf(edges)[name].otherwise);
       const tried = await tryAnswer(name, answer, { ...sources, answers });
@@ -129,9 +134,6 @@ function usage(problems: readonly string[]): QuotekeeperError {
     : new QuotekeeperError("USAGE", "several answers are wrong:", { problems });
 }
 
-/** The lines of `.env` of an answer, or what is wrong with the answer. */
-type AnswerCheck = { lines: string[] } | { problem: string };
-
 type Dialogue = { edges: Edges; asker: Asker | null; /** To the questions before. */ answers: Answers };
 
 const BOTH_MARKS = "It holds quotation marks of every kind: put it into a file.";
@@ -145,22 +147,24 @@ async function tryAccount(answer: string, { edges, asker, answers }: Dialogue): 
   const lines = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
   if (lines.length === 0) return { lines };
   const missing = missingCredentials(service, edges);
-  if (missing.length > 0 && asker === null)
-    return {
-      problem: `there is no terminal to ask for secrets: set ${missing.join(", ")} in the environment, or for each NAME a NAME_FILE with the path of a file`,
-    };
-  if (asker !== null && missing.length > 0)
+  const { all, steps = [], end } = service.credentials;
+  const ways = [...steps.map((step, place) => `${place + 1}. ${step}`), ...(end ? [end] : [])];
+  const lackOfTerminal = `there is no terminal to ask for secrets: set ${missing.join(", ")} in the environment, or for each NAME a NAME_FILE with the path of a file.`;
+  if (missing.length > 0 && asker === null) return { problem: [lackOfTerminal, ...ways].join(" ") };
+  if (missing.length > 0)
     say(
       edges.stdout,
+      ...ways,
       "Its credentials are not shown. @ and a path name a file that holds one: @/run/secrets/key",
     );
-  for (const { variable: name } of service.credentials.all) {
+  for (const { variable: name } of all) {
     const file = edges.env[`${name}_FILE`]?.trim();
     if (file) lines.push(`${name}_FILE=${file}`);
     else if (!missing.includes(name) || asker === null) lines.push(`# ${name} comes from the environment.`);
     else lines.push(await askSecret(name, account, { edges, asker }));
   }
-  return { lines };
+  const tried = await tryHosts(lines, edges);
+  return "problem" in tried ? tried : { lines: [...lines, ...tried.lines] };
 }
 
 /** Asks until the answer is right. @returns the line of `.env` */

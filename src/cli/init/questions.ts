@@ -38,6 +38,9 @@ const PARTS: Readonly<Record<string, string>> = {
   "strikes.step": "STEP",
 };
 
+/** The lines of `.env` of an answer, or what is wrong with the answer. */
+export type AnswerCheck = { lines: string[] } | { problem: string };
+
 type Question = {
   words: string;
   otherwise: string;
@@ -96,7 +99,8 @@ export function callsOf(
   { edges, service }: { edges: Pick<Edges, "clock">; service: Pick<Service, "batch" | "optionsInList"> },
 ): number {
   const contracts = contractsOf(chain, last, edges);
-  return service.optionsInList ? Math.ceil(contracts / service.batch.first) : contracts;
+  const { optionsInList, batch } = service;
+  return optionsInList ? Math.ceil(contracts / (batch.contracts ?? batch.first)) : contracts;
 }
 
 function contractsOf(chain: Chain, last: string, { clock }: Pick<Edges, "clock">): number {

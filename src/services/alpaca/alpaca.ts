@@ -19,6 +19,7 @@ const MOST_CONTRACTS = 100;
 export const ALPACA: Service = {
   name: "alpaca",
   title: "Alpaca",
+  free: true,
   experimental: true,
   credentials: {
     all: [
@@ -27,6 +28,12 @@ export const ALPACA: Service = {
     ],
     identity: ["keyId"],
     secrets: ["secretKey"],
+    steps: [
+      "Open a free account at https://alpaca.markets: a paper account is enough, from any country.",
+      "Generate an API key on the dashboard of that account.",
+      "Paste its key ID and its secret key.",
+    ],
+    end: "Resetting the paper account ends its keys.",
   },
   options: [
     STOCK_FEEDS,
@@ -36,6 +43,11 @@ export const ALPACA: Service = {
       variable: "QUOTES_ALPACA_TRADING_URL",
       does: "Where the account itself is, which lists option contracts: that of paper accounts, or https://api.alpaca.markets for a live one. Each refuses the keys of the other.",
       address: "https://paper-api.alpaca.markets",
+      others: {
+        addresses: ["https://api.alpaca.markets"],
+        // Assumed: KO has some hundred contracts; SPY has about ten thousand.
+        trial: { form: "expirations", underlying: "KO", delayed: false },
+      },
     },
   ],
   // Assumed: the trading host counts apart; its number is not published, and 200 is widely told.

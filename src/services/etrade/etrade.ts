@@ -19,6 +19,7 @@ export const ETRADE: Service = {
     // The access token is another one each day.
     identity: ["consumerKey"],
     secrets: ["consumerSecret"],
+    steps: ["Ask E*TRADE for a consumer key of your own: a survey and two agreements, which can take days."],
   },
   addresses: [
     { baseUrl: "https://api.etrade.com", delayed: false },

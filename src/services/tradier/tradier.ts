@@ -17,6 +17,7 @@ export const TRADIER: Service = {
     all: [{ name: "accessToken", variable: "QUOTES_ACCESS_TOKEN", title: "access token" }],
     identity: ["accessToken"],
     secrets: ["accessToken"],
+    steps: ["Take the token from the settings of your account. The sandbox has a token of its own."],
   },
   addresses: [
     { baseUrl: "https://api.tradier.com", delayed: false },
