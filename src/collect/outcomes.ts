@@ -285,7 +285,7 @@ export class Outcomes {
   #feedRefused(planned: PlannedCall): void {
     if (!isOnce(planned))
       for (const name of planned.wants.keys()) this.#heldBack(planned, name, { reason: "unauthorized" });
-    this.#ended(planned, "unauthorized");
+    this.#missed([planned, ...this.#badSymbolSearch.ended(planned)], "unauthorized");
   }
 
   /** Where the service names the symbol for which it refused a list, the others are asked for again without it. */

@@ -189,3 +189,149 @@ test("collect asks for the contracts once a day and for each chain page by page,
   );
   expect(surface).toEqual({ some: true });
 });
+
+test("a badly formed name fails its list once: it is dropped and told, and the others are asked for again", async () => {
+  const { env, clock, pool, fake } = await world(JOB, { clock: createTestClock(IN_SESSION) });
+
+  const polled = await run(["poll", "--symbols", "AAPL,IXAM6,IBM"], env, clock);
+
+  expect(fake.calls.map(({ status, query }) => [status, query["symbols"]])).toEqual([
+    [400, "AAPL,IXAM6,IBM"],
+    [200, "AAPL,IBM"],
+  ]);
+  expect(polled.exitCode).toBe(1);
+  expect(polled.stdout + polled.stderr).toContain("IXAM6");
+  expect(await rowsOfQuery(pool, "select symbol from latest_quotes order by 1")).toEqual([
+    { symbol: "AAPL" },
+    { symbol: "IBM" },
+  ]);
+});
+
+test("a feed that the plan does not have is told with its setting, and is no refused key", async () => {
+  const { env, clock, pool, fake } = await world(JOB, { clock: createTestClock(IN_SESSION) });
+
+  const refused = await run(
+    ["poll", "--symbols", "AAPL"],
+    { ...env, QUOTES_ALPACA_STOCK_FEED: "sip" },
+    clock,
+  );
+  const wrong = await run(
+    ["poll", "--symbols", "AAPL"],
+    { ...env, QUOTES_ALPACA_SECRET_KEY: "another-secret" },
+    clock,
+  );
+  const unknown = await run(
+    ["poll", "--symbols", "AAPL"],
+    { ...env, QUOTES_ALPACA_STOCK_FEED: "nasdaq" },
+    clock,
+  );
+
+  expect([refused.exitCode, wrong.exitCode, unknown.exitCode]).toEqual([1, 1, 2]);
+  expect(refused.stderr).toContain("FEED_REFUSED");
+  expect(refused.stderr).toContain("QUOTES_ALPACA_STOCK_FEED");
+  expect(refused.stderr).not.toContain("LOGIN_NEEDED");
+  expect(wrong.stderr).toContain("SERVICE_UNAUTHORIZED");
+  expect(wrong.stderr).not.toContain("another-secret");
+  expect(unknown.stderr).toContain("QUOTES_ALPACA_STOCK_FEED");
+  expect(fake.calls.every(({ status }) => status === 403)).toBe(true);
+  expect(await rowsOfQuery(pool, "select from quotes")).toEqual([]);
+});
+
+const AROUND_JOB = `name: us
+schedule: "*/5 * * * * *"
+session: always
+symbols: [AAPL]
+chains:
+  - { underlying: IBM, expirations: { next: 1 }, strikes: { around: last, percent: 3, step: 5 } }
+`;
+
+test("strikes around the last price go by the account's stock feed, and a host that refuses the key costs its own calls alone", async () => {
+  const { env, pool, fake } = await world(AROUND_JOB, {
+    clock: systemClock as TestClock,
+    ...{ calendar: alwaysOpen, mostStrikes: 90, isLive: true, trading: () => "usual" },
+    limit: { calls: 1_000_000 },
+  });
+  const { edges, interrupt, stderr } = capturedEdges({ env });
+  const collecting = runProgram(["collect"], edges);
+
+  await until(
+    async () => (await rowsOfQuery(pool, "select from slots where stored > 3").catch(() => [])).length > 1,
+    "two slots with contracts",
+  );
+  interrupt();
+  const exitCode = await collecting;
+
+  expect([exitCode, stderr()]).toEqual([0, expect.not.stringContaining(KEYS.secretKey)]);
+  expect(answered(fake, LISTS).length).toBeGreaterThan(1);
+  expect(answered(fake, CONTRACTS)).toEqual([]);
+  // The key of a paper account at a live host: asked for less and less often.
+  const lists = fake.calls.filter(({ path }) => CONTRACTS.test(path));
+  expect(lists.map(({ status }) => status)).toEqual(lists.map(() => 401));
+  expect(lists.length).toBeGreaterThan(0);
+  expect(
+    await rowsOfQuery(
+      pool,
+      "select distinct spot_source, spot > 0 as has_spot from chain_at('IBM', now()) order by 1",
+    ),
+  ).toEqual([{ spot_source: "alpaca delayed_sip", has_spot: true }]);
+});
+
+test("rows keep their feed when the settings change, and a replay of the journal gives the same rows", async () => {
+  const { env, clock, pool } = await world(JOB, { clock: createTestClock(IN_SESSION), plan: "plus" });
+  const poll = async (feeds: Record<string, string>) => {
+    const polled = await run(["poll", "--symbols", "AAPL,AAPL261218P00250000"], { ...env, ...feeds }, clock);
+    clock.advance(60_000);
+    return polled.exitCode;
+  };
+  const all = `select s.name, s.spot, s.interest, q.delayed, to_jsonb(q)::text || to_jsonb(e)::text || to_jsonb(r)::text as row
+    from quotes q join extended_quotes e using (instrument_id, observed_at, source_id)
+    join responses r using (observed_at, source_id) join sources s on s.id = q.source_id order by q.observed_at`;
+
+  const exitCodes = [
+    await poll({}),
+    await poll({ QUOTES_ALPACA_STOCK_FEED: "iex" }),
+    await poll({ QUOTES_ALPACA_STOCK_FEED: "sip", QUOTES_ALPACA_OPTION_FEED: "opra" }),
+  ];
+  const live = await rowsOfQuery(pool, all);
+  await pool.query(
+    "truncate quotes, extended_quotes, responses, journal_positions, session_bars, dead_letters",
+  );
+  const later = { ...env, QUOTES_ALPACA_STOCK_FEED: "iex", QUOTES_ALPACA_OPTION_FEED: "opra" };
+  const replayed = await run(["backfill", "--journal"], later, clock);
+
+  expect([...exitCodes, replayed.exitCode]).toEqual([0, 0, 0, 0]);
+  expect(live.map(({ name, delayed }) => [name, delayed])).toEqual([
+    ["alpaca delayed_sip", true],
+    ["alpaca indicative beside delayed_sip", true],
+    ["alpaca iex", false],
+    ["alpaca indicative beside iex", true],
+    ["alpaca sip", false],
+    ["alpaca opra beside sip", false],
+  ]);
+  expect(await rowsOfQuery(pool, all)).toEqual(live);
+  const journal = join(env.QUOTEKEEPER_DATA_DIR, "journal");
+  const kept = readdirSync(journal).map((name) => readFileSync(join(journal, name), "utf8"));
+  expect(kept.join("")).not.toContain(KEYS.secretKey);
+  expect(kept.join("")).not.toContain(KEYS.keyId);
+});
+
+test("without its keys the settings say which variables are missing, and a file of accounts has the options by name", async () => {
+  const { env, clock } = await world(JOB, { clock: createTestClock(IN_SESSION) });
+  const { QUOTES_ALPACA_SECRET_KEY: secret, QUOTES_ALPACA_TRADING_URL: tradingUrl, ...less } = env;
+  const accounts = join(env.QUOTEKEEPER_JOBS_DIR, "accounts.yaml");
+
+  const missing = await run(["status"], less, clock);
+  writeFileSync(
+    accounts,
+    `accounts:\n  - { name: main, service: alpaca, baseUrl: "${env.QUOTES_BASE_URL}", keyIdVariable: QUOTES_ALPACA_KEY_ID, secretKeyVariable: QUOTES_ALPACA_SECRET_KEY, stockFeed: iex, tradingUrl: "${tradingUrl}" }\n`,
+  );
+  const checked = await run(["jobs", "check"], { ...less, QUOTES_ALPACA_SECRET_KEY: secret }, clock);
+  writeFileSync(accounts, readFileSync(accounts, "utf8").replace("stockFeed: iex", "stockFeed: nasdaq"));
+  const refused = await run(["jobs", "check"], { ...less, QUOTES_ALPACA_SECRET_KEY: secret }, clock);
+
+  expect(missing.exitCode).toBe(2);
+  expect(missing.stderr).toContain("QUOTES_ALPACA_SECRET_KEY is not set");
+  expect(checked).toMatchObject({ exitCode: 0 });
+  expect(refused.exitCode).toBe(2);
+  expect(refused.stderr).toContain("stockFeed");
+});
