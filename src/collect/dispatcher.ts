@@ -13,8 +13,9 @@ import { setImmediate } from "node:timers/promises";
 import PQueue from "p-queue";
 import { instantFromDate } from "../ground/clock.ts";
 import { QuotekeeperError } from "../ground/errors.ts";
-import { wantsLogin } from "../quotes/answer.ts";
+import { refusesCredentials, wantsLogin } from "../quotes/answer.ts";
 import { errorOf } from "../services/registry.ts";
+import type { Service } from "../services/service.ts";
 import { describeCall } from "../quotes/call.ts";
 import type { Want } from "./asks.ts";
 import { isOnce, type PlannedCall } from "./callPlan.ts";
@@ -42,7 +43,7 @@ import {
 
 export type DispatcherOptions = BudgetOptions &
   CredentialsOptions & {
-    service: LimitReader;
+    service: LimitReader & Pick<Service, "token">;
     send: Send;
     onResult: (planned: PlannedCall, result: Result) => void;
     /** Calls under way at once, at most, as things stand now. Default: `CONCURRENCY`. */
@@ -252,22 +253,28 @@ export class Dispatcher {
 
   #answered(ticket: Ticket, { answer, record }: KeptAnswer): void {
     const { planned, attempt } = ticket;
-    const { clock } = this.#options;
+    const { clock, service } = this.#options;
+    const isRefusal = refusesCredentials(answer);
+    const forTheToken =
+      service.token !== undefined && isRefusal && attempt === 1 && !this.credentials.areRefused;
     if (answer.outcome === "quotes") this.lastError = null;
-    // A session that slept and was woken is no trouble: the call is made again.
-    else if (!wantsLogin(answer) || !this.credentials.lookAtSession())
+    // A session that slept and was woken is no trouble, nor is a token that has ended early: the call is made again.
+    else if (!forTheToken && (!wantsLogin(answer) || !this.credentials.lookAtSession()))
       this.#logError(planned, errorOf(answer, record));
     // By the clock itself: receive times never go back, also when the clock was set back.
     const seen = { ...record, observedAt: instantFromDate(clock.now()) };
-    const forTheClock = this.credentials.answered(answer.outcome, seen, attempt);
-    const isOfFeed = answer.outcome === "unauthorized" && answer.ofFeed === true;
-    const isRefused = answer.outcome === "unauthorized" && !forTheClock && !wantsLogin(answer) && !isOfFeed;
-    if (isRefused) this.credentials.refused(planned.slotAt, clock.monotonicMs());
+    const isMended = this.credentials.answered(answer.outcome, seen, attempt) || forTheToken;
+    const isRefused = isRefusal && !isMended && !wantsLogin(answer);
+    if (isRefused) this.#refused(planned);
     const given = { ...this.#options, isClosed: this.budget.isClosed };
-    this.#follow(planned, afterAnswer(ticket, { answer, record, forTheClock }, given));
-    // What waits would be refused as well.
-    const vain = isRefused ? this.#waiting.removeWhere((waiting) => !this.#mayTry(waiting.planned)) : [];
-    for (const { planned: refused } of vain) this.#missed.add(refused, "unauthorized");
+    this.#follow(planned, afterAnswer(ticket, { answer, record, isMended }, given));
+  }
+
+  /** The service refuses the credentials: what waits would be refused as well. */
+  #refused({ slotAt }: PlannedCall): void {
+    this.credentials.refused(slotAt, this.#options.clock.monotonicMs());
+    for (const { planned } of this.#waiting.removeWhere((waiting) => !this.#mayTry(waiting.planned)))
+      this.#missed.add(planned, "unauthorized");
   }
 
   #failed(ticket: Ticket, error: unknown): void {
@@ -275,7 +282,9 @@ export class Dispatcher {
       this.#options.log.error({ err: error }, "a call failed in an unexpected way");
     this.#logError(ticket.planned, error as Error);
     const given = { ...this.#options, isClosed: this.budget.isClosed };
-    this.#follow(ticket.planned, afterFailure(ticket, error, given));
+    const next = afterFailure(ticket, error, given);
+    if ("over" in next && next.over.kind === "answered") this.#refused(ticket.planned);
+    this.#follow(ticket.planned, next);
   }
 
   #follow(planned: PlannedCall, next: Next): void {

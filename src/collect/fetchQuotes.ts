@@ -133,7 +133,7 @@ type SigningInput = SignedCall & {
 function signCall(request: QuoteCall, options: FetchOptions, correctionMs: number): SigningInput {
   const { service, credentials: credentialsNow, clock } = options;
   const credentials = credentialsNow();
-  const written = writeCall(service, request);
+  const written = writeCall(service, request, credentials);
   const baseUrl = addressOf(service.hostOf?.(request), options);
   const url = `${baseUrl}${written.target}`;
   const now = clock.now();

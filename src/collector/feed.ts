@@ -6,17 +6,18 @@ import type { Account } from "../accounts/account.ts";
 import type { Clock, Instant } from "../ground/clock.ts";
 import type { LedgerSource } from "../journal/ledger.ts";
 import { DEFAULT_SERVICE, type RecordSource } from "../journal/record.ts";
-import { type RawAnswer, wantsLogin } from "../quotes/answer.ts";
+import { type RawAnswer, refusesCredentials, wantsLogin } from "../quotes/answer.ts";
 import type { QuoteCall } from "../quotes/call.ts";
 import type { Credentials } from "../services/oauth/signature.ts";
 import { keepJson, readJson } from "../ground/plainFiles.ts";
 import { SERVICE_LIMITS } from "../serve/limits.ts";
 import type { Service } from "../services/service.ts";
-import { loginOf, Session } from "../collect/login/accountSession.ts";
+import { Session, sessionOf } from "../collect/login/accountSession.ts";
 import { VERSION } from "../ground/version.ts";
 
 export type OpenFeed = {
   simulated: boolean;
+  /** Null: the service wants no person's login. */
   session: Session | null;
   fetchQuotes: FetchQuotes;
   /** What timestamps are corrected by, in ms: not 0 when the service showed that the machine's clock is off. */
@@ -54,8 +55,8 @@ export async function openFeed(account: Account, options: FeedOptions): Promise<
     openFetchQuotes({ service, ...at, clock, observe, userAgent });
   if (feed.kind === "account") {
     const { baseUrl, credentials, options: chosen } = feed;
-    const login = loginOf(account);
-    const session = login && new Session(login, { dataDir, clock, onRenewed: options.onRenewed });
+    const of = sessionOf(account);
+    const session = of && new Session(of, { dataDir, clock, onRenewed: options.onRenewed });
     const opened = session
       ? withSession(callsTo({ baseUrl, options: chosen, credentials: session.credentials }), session, service)
       : callsTo({ baseUrl, options: chosen, credentials: () => credentials });
@@ -65,7 +66,7 @@ export async function openFeed(account: Account, options: FeedOptions): Promise<
     return {
       simulated: false,
       ...opened,
-      session,
+      session: service.login ? session : null,
       sourceOf: ({ status, headers, request }) => {
         const source = sourceOf(headers, account, request);
         // A refusal does not say it, and may be that of something before the service.
@@ -119,12 +120,13 @@ async function openSimulated(
 
 /** Calls that are made with a session: it is woken before them, and told of what the service says of it. */
 function withSession(opened: OpenFetchQuotes, session: Session, service: Service): OpenFetchQuotes {
+  const isOf = service.token ? refusesCredentials : wantsLogin;
   return {
     ...opened,
     fetchQuotes: async (call, signal, mayLeave) => {
       await session.awake(signal);
       const response = await opened.fetchQuotes(call, signal, mayLeave);
-      const isOver = response.status !== 200 && wantsLogin(service.classify(response, response.request));
+      const isOver = response.status !== 200 && isOf(service.classify(response, response.request));
       session.answered(isOver);
       // At once, for a command that makes one call: where it cannot be woken, the next login begins another session.
       if (isOver) await session.awake(signal).catch(() => undefined);

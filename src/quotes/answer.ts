@@ -46,6 +46,11 @@ export function wantsLogin(answer: Answer): boolean {
   return answer.outcome !== "quotes" && answer.needsLogin === true;
 }
 
+/** Whether it is not the feed alone that is refused. */
+export function refusesCredentials(answer: Answer): boolean {
+  return answer.outcome === "unauthorized" && answer.ofFeed !== true;
+}
+
 /** Header names are lower case. `observedAt`: when it arrived; absent: no time in it is compared with that. */
 export type RawAnswer = {
   status: number;

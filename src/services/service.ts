@@ -7,8 +7,11 @@ import type { OptionContract } from "../market/instrument.ts";
 import type { Answer, RawAnswer } from "../quotes/answer.ts";
 import type { RateLimit } from "../quotes/rateLimit.ts";
 import type { QuoteCall, SavedCall } from "../quotes/call.ts";
+import type { CallBody } from "./callBody.ts";
 import type { Checkup } from "./checkup.ts";
+import { percentEncode } from "./percentEncode.ts";
 import type { Login } from "./serviceLogin.ts";
+import type { Token } from "./serviceToken.ts";
 import type { Stamp } from "./stamp.ts";
 
 /** Secrets of an account, by the names that the service gives them. */
@@ -17,9 +20,10 @@ export type Credentials = Readonly<Record<string, string>>;
 /** A call as it goes over the wire, but for its signature. */
 export type WrittenCall = {
   method: "GET" | "POST";
+  /** `{name}` in it stands for a credential or a token: an account's id in a path. */
   target: string;
-  /** Of a POST, form-encoded; else absent. */
-  body?: string;
+  /** Of a POST; else absent. */
+  body?: CallBody;
   accept: string;
 };
 
@@ -134,7 +138,7 @@ export type Service = {
    * Headers that show whose call it is.
    *
    * @param call with the base address and the target as `url`
-   * @param credentials with the tokens of a session, where there is a login
+   * @param credentials with the tokens of a session, where there is a login or a token
    */
   sign(call: WrittenCall & { url: string }, credentials: Credentials, stamp: Stamp): Record<string, string>;
   /** What must not be kept where an answer quotes it. @param signed what `sign` gave */
@@ -155,14 +159,22 @@ export type Service = {
   limitEnd(headers: Readonly<Record<string, string>>): string | null;
   /** Absent: its credentials are all that it wants. */
   readonly login?: Login;
+  /** Absent: no call brings a token. With a login it goes on from the tokens of that. */
+  readonly token?: Token;
   /** What is assumed of it, and the calls that show whether it holds. */
   readonly checkup: Checkup;
 };
 
 /** @throws QuotekeeperError UNEXPECTED a form that the service has not: jobs that ask for one are refused before */
-export function writeCall({ title, write }: Pick<Service, "title" | "write">, call: QuoteCall): WrittenCall {
+export function writeCall(
+  { title, write }: Pick<Service, "title" | "write">,
+  call: QuoteCall,
+  credentials: Credentials = {},
+): WrittenCall {
   const writer = write[call.form] as ((call: QuoteCall) => WrittenCall) | undefined;
   if (writer === undefined)
     throw new QuotekeeperError("UNEXPECTED", `${title} has no call of the form ${call.form}`);
-  return writer(call);
+  const written = writer(call);
+  const valueOf = (_: string, name: string): string => percentEncode(credentials[name] ?? "");
+  return { ...written, target: written.target.replace(/\{(\w+)\}/g, valueOf) };
 }

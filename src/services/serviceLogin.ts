@@ -3,13 +3,14 @@
  * Pure: no clock, no network.
  */
 import type { RawAnswer } from "../quotes/answer.ts";
+import type { CallBody } from "./callBody.ts";
 import type { Stamp } from "./stamp.ts";
 
 /** Secrets by the names that the service gives them. */
-type Secrets = Readonly<Record<string, string>>;
+export type Secrets = Readonly<Record<string, string>>;
 
-/** A call of a login: a GET without a body. */
-export type LoginCall = { url: string; headers: Readonly<Record<string, string>> };
+/** A call of a login or for a token: a POST where it has a body, else a GET. */
+export type LoginCall = { url: string; headers: Readonly<Record<string, string>>; body?: CallBody };
 
 /** What is kept between the address that a person opens and the code that they bring back. A secret. */
 export type PendingLogin = { token: string; secret: string };
@@ -23,7 +24,7 @@ type LoginFault = "code" | "clock" | "access" | "service" | "answer";
 /** Why there is no session. `refused`: in words without a secret. */
 export type NotLoggedIn = { refused: string; fault: LoginFault };
 
-type LoginAnswer = Pick<RawAnswer, "status" | "body">;
+export type LoginAnswer = Pick<RawAnswer, "status" | "body">;
 
 /** Where a login takes place. `calls`: base address of its calls; `page`: the page that a person opens, without its query. */
 export type LoginPlace = { calls: string; page: string };
@@ -50,11 +51,14 @@ export type Login = {
   ) => LoginCall;
   /** The secrets of the session, by the names that `sign` reads. */
   finished: (answer: LoginAnswer) => { tokens: Secrets } | NotLoggedIn;
-  /** Wakes a session that sleeps. @param credentials with the tokens of the session */
-  renew: (place: LoginPlace, credentials: Secrets, stamp: Stamp) => LoginCall;
-  /** Null: the session goes on. */
-  renewed: (answer: LoginAnswer) => NotLoggedIn | null;
   endsAt: (startedAt: Date) => Date;
-  /** A session sleeps after so long without a call, in ms. */
-  idleMs: number;
+  /** Absent: its sessions never sleep. */
+  waking?: {
+    /** Wakes a session that sleeps. @param credentials with the tokens of the session */
+    renew: (place: LoginPlace, credentials: Secrets, stamp: Stamp) => LoginCall;
+    /** Null: the session goes on. */
+    renewed: (answer: LoginAnswer) => NotLoggedIn | null;
+    /** A session sleeps after so long without a call, in ms. */
+    idleMs: number;
+  };
 };

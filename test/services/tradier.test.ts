@@ -223,7 +223,10 @@ test("a list is asked for by GET, and by POST when the address would be long", (
   expect(long).toEqual({
     method: "POST",
     target: "/v1/markets/quotes",
-    body: `symbols=${symbols.join("%2C")}&greeks=true`,
+    body: {
+      type: "application/x-www-form-urlencoded",
+      text: `symbols=${symbols.join("%2C")}&greeks=true`,
+    },
     accept: "application/json",
   });
 });

@@ -2,7 +2,7 @@
 import type { Clock } from "../../ground/clock.ts";
 import { ERRORS, QuotekeeperError } from "../../ground/errors.ts";
 import type { MissReason } from "../../journal/ledger.ts";
-import { type Answer, wantsLogin } from "../../quotes/answer.ts";
+import { type Answer, failed, wantsLogin } from "../../quotes/answer.ts";
 import type { DatedAnswer } from "../../services/clockSkew.ts";
 import { readRetryAfter } from "../../quotes/rateLimit.ts";
 import type { Service } from "../../services/service.ts";
@@ -79,16 +79,16 @@ type Circumstances = {
   clock: Pick<Clock, "now" | "random">;
 };
 
-/** @param forTheClock whether it is a refusal for which the clock may be to blame, and the next attempt corrects that */
+/** @param isMended whether it is a refusal for which the clock or the token may be to blame, and the next attempt has another */
 export function afterAnswer(
   ticket: Ticket,
-  { answer, record, forTheClock }: KeptAnswer & { forTheClock: boolean },
+  { answer, record, isMended }: KeptAnswer & { isMended: boolean },
   given: Circumstances,
 ): Next {
   const { planned } = ticket;
   const { outcome } = answer;
   if (outcome === "quota_fault" && !planned.once?.single) return atOnce({ ...ticket, setback: "refused" });
-  if (forTheClock) return atOnce({ ...ticket, attempt: 2, setback: "unauthorized" });
+  if (isMended) return atOnce({ ...ticket, attempt: 2, setback: "unauthorized" });
   // A session that has been woken answers the call when it is made again; without one a call of a job waits for a login.
   if (wantsLogin(answer) && (!planned.once?.single || given.hasSession?.() === true))
     return atOnce({ ...ticket, setback: "login" });
@@ -106,7 +106,11 @@ export function afterAnswer(
 
 /** After a call to which no answer came, or whose answer could not be kept. */
 export function afterFailure(ticket: Ticket, error: unknown, given: Circumstances): Next {
-  const code = error instanceof QuotekeeperError ? error.code : null;
+  const { code, detail } = error instanceof QuotekeeperError ? error : { code: null, detail: "" };
+  const askedMs = given.clock.now().getTime();
+  // The answer of a call for a token.
+  if (code === "SERVICE_UNAUTHORIZED")
+    return { over: { kind: "answered", answer: failed("unauthorized", detail), askedMs } };
   // An answer that could not be journaled is not kept, and asking again would not help.
   if (!code?.startsWith("SERVICE_")) return { over: { kind: "missed", reason: "down" } };
   if (ticket.planned.once?.single) return { over: { kind: "missed", reason: "transport" } };

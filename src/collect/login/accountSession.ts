@@ -1,9 +1,10 @@
 /**
- * The session of an account whose service wants a person's login: its tokens in a sealed file of the data directory, from login to
- * login.
+ * The session of an account whose service wants a person's login, or a token that calls bring: its tokens in a sealed file of the
+ * data directory, from login to login and from run to run.
  *
  * A session is open -> asleep, when the service says so or after long idleness -> open, when it is woken; or over, when its time is
- * up, or when it cannot be woken. The file of a later login begins another one.
+ * up, or when it cannot be woken. The file of a later login begins another one. Where calls bring a token, a session begins asleep,
+ * and is woken by them, also before the token ends; without a login it is never over.
  */
 import { mkdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -14,18 +15,27 @@ import { QuotekeeperError } from "../../ground/errors.ts";
 import { openToOthers, readTextFileSync } from "../../ground/plainFiles.ts";
 import type { Credentials } from "../../services/service.ts";
 import type { Login, LoginCall, NotLoggedIn } from "../../services/serviceLogin.ts";
+import type { Token } from "../../services/serviceToken.ts";
 import type { Stamp } from "../../services/stamp.ts";
 import { replaceFile } from "../../ground/ownerFile.ts";
 import { IV_LENGTH, SALT_LENGTH, seal, sealingKey, unseal } from "./sealing.ts";
 import { callInTime, type callLogin, isRefused } from "./loginCalls.ts";
 
-export type LoginAccount = { account: Account; login: Login; baseUrl: string; credentials: Credentials };
+type SessionAccount = { account: Account; baseUrl: string; credentials: Credentials };
+export type LoginAccount = SessionAccount & { login: Login };
+
+/** The account with what its session takes, of a login or of a token; null: its credentials are all. */
+export function sessionOf(account: Account): SessionAccount | null {
+  const { service, feed } = account;
+  if (!(service.login || service.token) || feed.kind !== "account") return null;
+  return { account, baseUrl: feed.baseUrl, credentials: feed.credentials };
+}
 
 /** The account with what its login takes; null: it wants none. */
 export function loginOf(account: Account): LoginAccount | null {
-  const { service, feed } = account;
-  if (!service.login || feed.kind !== "account") return null;
-  return { account, login: service.login, baseUrl: feed.baseUrl, credentials: feed.credentials };
+  const { login } = account.service;
+  const of = sessionOf(account);
+  return of && login ? { ...of, login } : null;
 }
 
 const sessionFile = z.strictObject({
@@ -33,7 +43,10 @@ const sessionFile = z.strictObject({
   /** Whose it is: see `accountKey`. */
   key: z.string(),
   startedAt: z.iso.datetime(),
-  endsAt: z.iso.datetime(),
+  /** Null: nothing but the service ends it. */
+  endsAt: z.iso.datetime().nullable(),
+  /** When its token is renewed; absent: it has none, or calls have not yet brought all. */
+  renewAt: z.iso.datetime().optional(),
   /** When the service has said that it is over; null: it has not. */
   refusedAt: z.iso.datetime().nullable(),
   /** Of the sealing key, base64url. */
@@ -64,7 +77,7 @@ function writeFile(path: string, file: SessionFile): void {
   replaceFile(path, `${JSON.stringify(file)}\n`);
 }
 
-function keyOf({ account, credentials }: LoginAccount, salt: string): Buffer {
+function keyOf({ account, credentials }: SessionAccount, salt: string): Buffer {
   const secrets = account.service.credentials.secrets.map((name) => credentials[name] ?? "");
   return sealingKey(JSON.stringify(secrets), Buffer.from(salt, "base64url"));
 }
@@ -77,19 +90,23 @@ export function keepSession(
 ): Date {
   const startedAt = clock.now();
   const endsAt = of.login.endsAt(startedAt);
+  const times = { startedAt: startedAt.toISOString(), endsAt: endsAt.toISOString() };
+  writeFile(pathOf(dataDir, of.account), sealedFile(of, { tokens, times, clock }));
+  return endsAt;
+}
+
+function sealedFile(
+  of: SessionAccount,
+  {
+    tokens,
+    times,
+    clock,
+  }: { tokens: Credentials; times: Pick<SessionFile, "startedAt" | "endsAt" | "renewAt">; clock: Clock },
+): SessionFile {
   const salt = Buffer.from(clock.random(SALT_LENGTH)).toString("base64url");
   const key = accountKey(of.account);
   const sealed = seal(JSON.stringify(tokens), keyOf(of, salt), { boundTo: key, iv: clock.random(IV_LENGTH) });
-  writeFile(pathOf(dataDir, of.account), {
-    version: 1,
-    key,
-    startedAt: startedAt.toISOString(),
-    endsAt: endsAt.toISOString(),
-    refusedAt: null,
-    salt,
-    tokens: sealed,
-  });
-  return endsAt;
+  return { version: 1, key, ...times, refusedAt: null, salt, tokens: sealed };
 }
 
 /** Until when the session of an account holds; null: there is none. Its tokens are not opened. */
@@ -99,13 +116,19 @@ export function sessionEnd(
   now: Date,
 ): Date | null {
   const file = readFile(pathOf(dataDir, account));
-  if (file === null || file.key !== accountKey(account) || file.refusedAt !== null) return null;
+  if (!file?.endsAt || file.key !== accountKey(account) || file.refusedAt !== null) return null;
   const endsAt = new Date(file.endsAt);
   return now < endsAt && now >= new Date(file.startedAt) ? endsAt : null;
 }
 
 /** A session is woken before it would sleep: so long without a call, in parts of the time after which it does. */
 const WOKEN_AFTER = 5 / 6;
+
+/** A token is renewed once a day, however long it is said to last, in ms. */
+const LONGEST_MS = 24 * 60 * 60_000;
+
+/** How long after a renewal in vain the next is tried, while the token may still hold, in ms. */
+const RENEWED_AGAIN_MS = 30_000;
 
 type SessionOptions = {
   dataDir: string;
@@ -114,22 +137,26 @@ type SessionOptions = {
   call?: typeof callLogin;
 };
 
+/** `file`: what is on the disk; null: nothing yet. `renewMs`: when its token is renewed, epoch ms. */
+type OpenSession = {
+  file: SessionFile | null;
+  tokens: Credentials;
+  usedMs: number;
+  renewMs: number;
+  asleep: boolean;
+  woken: boolean;
+};
+
 export class Session {
-  readonly #of: LoginAccount;
+  readonly #of: SessionAccount;
   readonly #options: SessionOptions;
   readonly #path: string;
   /** What tells one file from the next, of the file that was read last. */
   #seen = "";
-  #open: {
-    file: SessionFile;
-    credentials: Credentials;
-    usedMs: number;
-    asleep: boolean;
-    woken: boolean;
-  } | null = null;
+  #open: OpenSession | null = null;
   #waking: Promise<void> | null = null;
 
-  constructor(of: LoginAccount, options: SessionOptions) {
+  constructor(of: SessionAccount, options: SessionOptions) {
     this.#of = of;
     this.#options = options;
     this.#path = pathOf(options.dataDir, of.account);
@@ -138,12 +165,13 @@ export class Session {
   /** Whether calls may be made. Looks at the file: a login counts at once. */
   readonly isOpen = (): boolean => {
     this.#look();
-    return this.#open !== null && this.#options.clock.now() < new Date(this.#open.file.endsAt);
+    const endsAt = this.#open?.file?.endsAt;
+    return this.#open !== null && (!endsAt || this.#options.clock.now() < new Date(endsAt));
   };
 
   /** With the tokens of the session. @throws QuotekeeperError LOGIN_NEEDED */
   readonly credentials = (): Credentials => {
-    if (this.isOpen() && this.#open) return this.#open.credentials;
+    if (this.isOpen() && this.#open) return { ...this.#of.credentials, ...this.#open.tokens };
     const { account } = this.#of;
     throw new QuotekeeperError(
       "LOGIN_NEEDED",
@@ -152,62 +180,123 @@ export class Session {
   };
 
   /**
-   * Awaited before a call: wakes the session after long idleness, and when the service has said that it sleeps.
+   * Awaited before a call: wakes the session after long idleness, when the service has said that it sleeps, and before its token ends.
    *
-   * @throws QuotekeeperError LOGIN_NEEDED, and the errors of a call
+   * @throws QuotekeeperError LOGIN_NEEDED, SERVICE_UNAUTHORIZED, SERVICE_ERROR, and the errors of a call
    */
   async awake(signal?: AbortSignal): Promise<void> {
     this.credentials();
-    const idleMs = this.#options.clock.now().getTime() - (this.#open?.usedMs ?? 0);
-    if (this.#open && (this.#open.asleep || idleMs >= WOKEN_AFTER * this.#of.login.idleMs))
-      await (this.#waking ??= this.#wake(signal).finally(() => (this.#waking = null)));
+    const open = this.#open;
+    const { token, login } = this.#of.account.service;
+    const nowMs = this.#options.clock.now().getTime();
+    const idleMs = WOKEN_AFTER * (login?.waking?.idleMs ?? Infinity);
+    if (!open || !(open.asleep || nowMs - open.usedMs >= idleMs || nowMs >= open.renewMs)) return;
+    this.#waking ??= this.#wake(open, signal).finally(() => (this.#waking = null));
+    await this.#waking.catch((error: unknown) => {
+      if (!token || open.asleep) throw error;
+      // A token that is renewed ahead of its end still holds: the service says when it does not.
+      open.renewMs = nowMs + RENEWED_AGAIN_MS;
+    });
   }
 
-  /** The service has answered a call. @param wantsLogin whether it has said that the session is over */
-  answered(wantsLogin: boolean): void {
-    if (!this.#open) return;
-    if (!wantsLogin) Object.assign(this.#open, { usedMs: this.#options.clock.now().getTime(), woken: false });
-    else if (this.#open.woken) this.#end();
-    else this.#open.asleep = true;
-  }
-
-  async #wake(signal: AbortSignal | undefined): Promise<void> {
+  /** The service has answered a call. @param isRefused whether it has said that the session is over, or does not accept the token */
+  answered(isRefused: boolean): void {
     const open = this.#open;
     if (!open) return;
+    if (!isRefused) Object.assign(open, { usedMs: this.#options.clock.now().getTime(), woken: false });
+    else if (!open.woken) open.asleep = true;
+    // A token that is refused although it is new is not to blame: none is asked for again until one was accepted, or this one ends.
+    else if (!this.#of.account.service.token) this.#end();
+  }
+
+  async #wake(open: OpenSession, signal: AbortSignal | undefined): Promise<void> {
     const { clock, onRenewed } = this.#options;
-    const refused = await this.#renew(open.credentials, signal);
+    const { token } = this.#of.account.service;
+    const refused = await (token ? this.#bring(token, open) : this.#renew(signal));
     // Another login may have come meanwhile.
+    this.#look();
     if (this.#open !== open) return;
-    if (refused?.fault === "service" || refused?.fault === "clock")
-      throw new QuotekeeperError("SERVICE_ERROR", `the session was not renewed: ${refused.refused}`);
-    if (refused !== null) {
-      this.#end();
-      this.credentials();
-    }
+    if (refused) this.#refused(refused);
     Object.assign(open, { asleep: false, woken: true, usedMs: clock.now().getTime() });
     onRenewed?.();
   }
 
+  /** @throws QuotekeeperError SERVICE_ERROR, SERVICE_UNAUTHORIZED, LOGIN_NEEDED */
+  #refused({ fault, refused }: NotLoggedIn): void {
+    const { token, login, title, credentials } = this.#of.account.service;
+    if (token ? fault !== "access" : fault === "service" || fault === "clock")
+      throw new QuotekeeperError("SERVICE_ERROR", `the session was not renewed: ${refused}`);
+    if (!login) {
+      const named = credentials.all.map(({ variable }) => variable).join(", ");
+      throw new QuotekeeperError(
+        "SERVICE_UNAUTHORIZED",
+        `${title} gives no token: ${refused}; it goes by ${named}`,
+      );
+    }
+    this.#end();
+    this.credentials();
+  }
+
   /** Renews the session where it can be; the place of its login is not kept. @returns why it cannot; null: it goes on */
-  async #renew(credentials: Credentials, signal: AbortSignal | undefined): Promise<NotLoggedIn | null> {
-    const { login, baseUrl, account } = this.#of;
+  async #renew(signal: AbortSignal | undefined): Promise<NotLoggedIn | null> {
+    const { baseUrl, account } = this.#of;
     const { clock, call } = this.#options;
+    const { login } = account.service;
+    if (!login?.waking) return null;
+    const { waking } = login;
+    const credentials = this.credentials();
     let said: NotLoggedIn | null = null;
     for (const place of login.places(baseUrl, account.loginUrl)) {
-      const written = (stamp: Stamp): LoginCall => login.renew(place, credentials, stamp);
-      said = await callInTime(written, login.renewed, { clock, signal, call });
+      const written = (stamp: Stamp): LoginCall => waking.renew(place, credentials, stamp);
+      said = await callInTime(written, waking.renewed, { clock, signal, call });
       if (!isRefused(said)) return null;
     }
     return said;
   }
 
+  /** Makes the calls that bring a token. What each has brought is on the disk before anything is signed with it. @returns as `#renew` */
+  async #bring({ steps, aheadMs }: Token, open: OpenSession): Promise<NotLoggedIn | null> {
+    const { baseUrl, credentials } = this.#of;
+    const askedMs = this.#options.clock.now().getTime();
+    let lastsMs = LONGEST_MS;
+    for (const step of steps) {
+      const known = { ...credentials, ...open.tokens };
+      const written = (stamp: Stamp): LoginCall => step.ask(baseUrl, known, stamp);
+      // Without a signal: whoever waits may leave, and the call is not cut off. Its answer may hold the only refresh token.
+      const brought = await callInTime(written, step.read, this.#options);
+      if (isRefused(brought)) return brought;
+      this.#look();
+      if (this.#open !== open) return null;
+      open.tokens = { ...open.tokens, ...brought.tokens };
+      lastsMs = Math.min(lastsMs, brought.lastsMs ?? lastsMs);
+      const renewMs = askedMs + lastsMs - Math.min(aheadMs, lastsMs / 2);
+      this.#keep(open, step === steps.at(-1) ? new Date(renewMs) : null);
+    }
+    return null;
+  }
+
+  /** @param renewAt null: more calls are to come. @throws QuotekeeperError DATA_DIR_UNWRITABLE; memory alone has the tokens then */
+  #keep(open: OpenSession, renewAt: Date | null): void {
+    const { clock } = this.#options;
+    const { startedAt = clock.now().toISOString(), endsAt = null } = open.file ?? {};
+    const times = { startedAt, endsAt, ...(renewAt && { renewAt: renewAt.toISOString() }) };
+    open.file = sealedFile(this.#of, { tokens: open.tokens, times, clock });
+    try {
+      writeFile(this.#path, open.file);
+    } catch (cause) {
+      open.asleep = true;
+      throw new QuotekeeperError("DATA_DIR_UNWRITABLE", `${this.#path} cannot be written`, { cause });
+    }
+    this.#seen = this.#mark();
+    if (renewAt) open.renewMs = renewAt.getTime();
+  }
+
   /** The session is over, also for whoever reads the file. */
   #end(): void {
-    if (!this.#open) return;
-    const { file } = this.#open;
+    const file = this.#open?.file;
     this.#open = null;
     const refusedAt = this.#options.clock.now().toISOString();
-    if (readFile(this.#path)?.startedAt !== file.startedAt) return;
+    if (!file || readFile(this.#path)?.startedAt !== file.startedAt) return;
     try {
       writeFile(this.#path, { ...file, refusedAt });
       this.#seen = this.#mark();
@@ -220,18 +309,21 @@ export class Session {
     const mark = this.#mark();
     if (mark === this.#seen) return;
     this.#seen = mark;
+    const { account } = this.#of;
+    const { login, token } = account.service;
     const file = readFile(this.#path);
-    const key = accountKey(this.#of.account);
-    if (file === null || file.key !== key || file.refusedAt !== null) return void (this.#open = null);
-    const tokens = unseal(file.tokens, keyOf(this.#of, file.salt), key);
-    const credentials =
-      tokens === null ? null : { ...this.#of.credentials, ...(JSON.parse(tokens) as Credentials) };
-    const usedMs = Date.parse(file.startedAt);
-    this.#open = credentials && {
-      file,
-      credentials: Object.freeze(credentials),
-      usedMs,
-      asleep: false,
+    const key = accountKey(account);
+    const isOwn = file?.key === key && file.refusedAt === null;
+    const tokens = isOwn ? unseal(file.tokens, keyOf(this.#of, file.salt), key) : null;
+    // Without a login the credentials of the account bring the first token.
+    if (tokens === null && login) return void (this.#open = null);
+    const opened = tokens === null ? null : file;
+    this.#open = {
+      file: opened,
+      tokens: JSON.parse(tokens ?? "{}") as Credentials,
+      usedMs: Date.parse(opened?.startedAt ?? ""),
+      renewMs: Date.parse(opened?.renewAt ?? ""),
+      asleep: token !== undefined && opened?.renewAt === undefined,
       woken: false,
     };
   }

@@ -1,4 +1,4 @@
-/** The calls of a login. No answer of them is kept or told: it holds tokens. */
+/** The calls of a login, and those for a token. No answer of them is kept or told: it holds tokens. */
 import { type Clock, instantFromDate } from "../../ground/clock.ts";
 import { correctionAfterRefusal } from "../../services/clockSkew.ts";
 import type { LoginCall, NotLoggedIn } from "../../services/serviceLogin.ts";
@@ -9,14 +9,15 @@ import { VERSION } from "../../ground/version.ts";
 
 /** Rejects with the errors of a call; nothing signed is in them. */
 export async function callLogin(
-  { url, headers }: LoginCall,
+  { url, headers, body }: LoginCall,
   signal?: AbortSignal,
 ): Promise<Pick<RawAnswer, "status" | "body"> & { date?: string }> {
   // Whoever only looks at sessions loads no HTTP.
   const { openCaller } = await import("../transport/httpCalls.ts");
   const caller = openCaller(url, { userAgent: `quotekeeper/${VERSION}` });
   try {
-    const written = { method: "GET", target: "", accept: "*/*" } as const;
+    const method = body ? "POST" : "GET";
+    const written = { method, target: "", accept: "*/*", ...(body && { body }) } as const;
     const answered = await caller.call(
       { ...written, url, signed: headers },
       { callers: signal ? [signal] : [] },

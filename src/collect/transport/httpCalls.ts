@@ -35,11 +35,11 @@ async function ask(
     path: `${pathname}${search}`,
     signal,
     method,
-    ...(sent !== undefined && { body: sent }),
+    ...(sent && { body: sent.text }),
     headers: {
       ...signed,
       accept,
-      ...(sent !== undefined && { "content-type": "application/x-www-form-urlencoded" }),
+      ...(sent && { "content-type": sent.type }),
       // Damaged gzip has hung readers past their abort signal (field notes, "Traps"). `request` decodes nothing.
       "accept-encoding": "identity",
       "user-agent": userAgent,

@@ -58,12 +58,14 @@ export const LOGIN: Login = {
       ? token
       : { tokens: { accessToken: token.token, accessTokenSecret: token.secret } };
   },
-  renew: ({ calls }, credentials, stamp) =>
-    signed(`${calls}/oauth/renew_access_token`, credentials, { stamp }),
-  // Assumed: a renewal that is refused says so by its status or by an oauth_problem; its words are not documented.
-  renewed: (answer) => (answer.status === 200 && !PROBLEM.test(textOf(answer)) ? null : refusal(answer)),
   endsAt: (startedAt) => exchangeInstant(addDays(exchangeDate(startedAt), 1), "00:00"),
-  idleMs: 2 * 60 * 60_000,
+  waking: {
+    renew: ({ calls }, credentials, stamp) =>
+      signed(`${calls}/oauth/renew_access_token`, credentials, { stamp }),
+    // Assumed: a renewal that is refused says so by its status or by an oauth_problem; its words are not documented.
+    renewed: (answer) => (answer.status === 200 && !PROBLEM.test(textOf(answer)) ? null : refusal(answer)),
+    idleMs: 2 * 60 * 60_000,
+  },
 };
 
 const NO_TOKEN: PendingLogin = { token: "", secret: "" };

@@ -7,6 +7,7 @@ const QUOTES = "/v1/markets/quotes";
 const CHAINS = "/v1/markets/options/chains";
 const EXPIRATIONS = "/v1/markets/options/expirations";
 const JSON_TYPE = "application/json";
+const FORM_TYPE = "application/x-www-form-urlencoded";
 
 /** Assumed: a target of so many characters passes every gateway. The documentation has POST for long lists, and no number. */
 const LONGEST_TARGET = 1_800;
@@ -35,7 +36,7 @@ function quotesOf(symbols: readonly string[]): WrittenCall {
   const written = got(QUOTES, fields);
   return written.target.length <= LONGEST_TARGET
     ? written
-    : { method: "POST", target: QUOTES, body: encoded(fields), accept: JSON_TYPE };
+    : { method: "POST", target: QUOTES, body: { type: FORM_TYPE, text: encoded(fields) }, accept: JSON_TYPE };
 }
 
 function got(path: string, fields: Readonly<Record<string, string>>): WrittenCall {
