@@ -155,6 +155,8 @@ export class AccountDispatchers {
     const { shares } = this.#given;
     const [name] = wants.keys();
     if (account === null || name === undefined || call.form === "watchlist") return null;
+    // What a further host refuses is no refusal of the account, which would be asked again for ever.
+    if (this.#hostOf?.(call) !== undefined) return null;
     const isRefused = (other: string): boolean => shares?.stateOf(other) === "refused";
     if (once) return once.accounts.find((other) => this.#open.has(other) && !isRefused(other)) ?? null;
     return shares?.standIn(name, call.delayed) ?? null;

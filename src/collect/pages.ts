@@ -4,7 +4,7 @@ import { keyOfSymbol } from "../quotes/call.ts";
 import { type PlannedCall, withSymbols } from "./callPlan.ts";
 
 /** Assumed: no chain and no list of contracts has more pages; a service that never ends one is stopped here. */
-const MOST_PAGES = 40;
+const MOST_PAGES = 100;
 
 /** What comes behind a page; null: it has too many. */
 export function nextPageOf(
