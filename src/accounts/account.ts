@@ -76,9 +76,11 @@ export function onlyDelayed({ service, feed }: Pick<Account, "service" | "feed">
 
 /** Why delayed quotes cannot be asked for; null: they can. */
 export function lackOfDelayed(account: Pick<Account, "service" | "feed">): string | null {
-  return onlyDelayed(account) === false
-    ? `${account.service.title} has no delayed quotes at this address`
-    : null;
+  if (onlyDelayed(account) !== false) return null;
+  const { title, sourceOf } = account.service;
+  return sourceOf
+    ? `${title} has no calls for delayed quotes, for its feed says whether they are: leave that out`
+    : `${title} has no delayed quotes at this address`;
 }
 
 /** Several accounts as one: their calls together, in a window of the first. */

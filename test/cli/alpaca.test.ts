@@ -110,6 +110,20 @@ test("a poll asks for stocks and contracts by a call each, with their feeds, whi
   expect(polled.stdout + polled.stderr).not.toContain(KEYS.secretKey);
 });
 
+test("whether quotes are delayed is the feed's to say, and a job that asks for it is told so", async () => {
+  const { env, clock, fake } = await world(JOB.replace("session", "delayed: true\nsession"), {
+    clock: createTestClock(IN_SESSION),
+  });
+
+  const checked = await run(["jobs", "check"], env, clock);
+  const polled = await run(["poll", "--symbols", "AAPL", "--delayed"], env, clock);
+
+  expect([checked.exitCode, polled.exitCode]).toEqual([2, 2]);
+  for (const { stderr } of [checked, polled])
+    expect(stderr).toContain("Alpaca has no calls for delayed quotes, for its feed says whether they are");
+  expect(fake.calls).toEqual([]);
+});
+
 const WHOLE_JOB = `name: us
 schedule: "*/5 * * * * *"
 session: always
