@@ -17,7 +17,7 @@ import { createLogger } from "../src/cli/terminal/logger.ts";
 import { runProgram } from "../src/cli/program.ts";
 import { openFetchQuotes } from "../src/collect/fetchQuotes.ts";
 import { loadConfig } from "../src/config/loadEnvironment.ts";
-import { keepSession, loginOf } from "../src/collect/login/accountSession.ts";
+import { keepSession, loginOf } from "../src/collect/login/keptSession.ts";
 import { createObserver, systemClock } from "../src/ground/clock.ts";
 import { percentEncode } from "../src/services/percentEncode.ts";
 import { capturedEdges, run } from "./cli/edges.ts";

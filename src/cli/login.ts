@@ -6,7 +6,7 @@ import { inHoursAndMinutes, inNewYork } from "../market/durations.ts";
 import { type Edges, endingAtInterrupt } from "../ground/edges.ts";
 import { beginLogin, finishLogin } from "../collect/login/personLogin.ts";
 import { accountsToCall } from "../collector/operatorsWord.ts";
-import { type LoginAccount, loginOf, sessionEnd } from "../collect/login/accountSession.ts";
+import { type LoginAccount, loginOf, sessionEnd } from "../collect/login/keptSession.ts";
 import { command, flag, option } from "./command.ts";
 import { say } from "./terminal/harmless.ts";
 

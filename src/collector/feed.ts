@@ -12,7 +12,8 @@ import type { Credentials } from "../services/oauth/signature.ts";
 import { keepJson, readJson } from "../ground/plainFiles.ts";
 import { SERVICE_LIMITS } from "../serve/limits.ts";
 import type { Service } from "../services/service.ts";
-import { Session, sessionOf } from "../collect/login/accountSession.ts";
+import { Session } from "../collect/login/accountSession.ts";
+import { sessionOf } from "../collect/login/keptSession.ts";
 import { VERSION } from "../ground/version.ts";
 
 export type OpenFeed = {

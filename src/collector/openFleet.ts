@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { leaseStore } from "../archive/ledger/leaseRows.ts";
 import { readStoredWithin } from "../archive/ledger/storedWithin.ts";
 import type { StoredIn } from "../collect/dueShares.ts";
-import { loginOf, sessionEnd } from "../collect/login/accountSession.ts";
+import { loginOf, sessionEnd } from "../collect/login/keptSession.ts";
 import { atMost, type Clock } from "../ground/clock.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import type { Log } from "../ground/log.ts";

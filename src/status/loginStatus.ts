@@ -3,7 +3,7 @@ import type { Account } from "../accounts/account.ts";
 import type { KnownLeases } from "../accounts/lease/leaseFile.ts";
 import type { FleetRows } from "../archive/ledger/fleetTypes.ts";
 import { inHoursAndMinutes, inNewYork } from "../market/durations.ts";
-import { loginOf, sessionEnd } from "../collect/login/accountSession.ts";
+import { loginOf, sessionEnd } from "../collect/login/keptSession.ts";
 import type { Line, StatusReport } from "./statusJson.ts";
 
 /** So long before the next poll a login that it needs is asked for, in ms: a person has the time to make one. */

@@ -6,120 +6,25 @@
  * up, or when it cannot be woken. The file of a later login begins another one. Where calls bring a token, a session begins asleep,
  * and is woken by them, also before the token ends; without a login it is never over.
  */
-import { mkdirSync, statSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { z } from "zod";
-import { type Account, accountKey } from "../../accounts/account.ts";
+import { statSync } from "node:fs";
+import { accountKey } from "../../accounts/account.ts";
 import type { Clock } from "../../ground/clock.ts";
 import { QuotekeeperError } from "../../ground/errors.ts";
-import { openToOthers, readTextFileSync } from "../../ground/plainFiles.ts";
 import type { Credentials } from "../../services/service.ts";
-import type { Login, LoginCall, NotLoggedIn } from "../../services/serviceLogin.ts";
+import type { LoginCall, NotLoggedIn } from "../../services/serviceLogin.ts";
 import type { Token } from "../../services/serviceToken.ts";
 import type { Stamp } from "../../services/stamp.ts";
-import { replaceFile } from "../../ground/ownerFile.ts";
-import { IV_LENGTH, SALT_LENGTH, seal, sealingKey, unseal } from "./sealing.ts";
+import {
+  readSession,
+  sealedSession,
+  type SessionAccount,
+  type SessionFile,
+  sessionKey,
+  sessionPath,
+  writeSession,
+} from "./keptSession.ts";
+import { unseal } from "./sealing.ts";
 import { callInTime, type callLogin, isRefused } from "./loginCalls.ts";
-
-type SessionAccount = { account: Account; baseUrl: string; credentials: Credentials };
-export type LoginAccount = SessionAccount & { login: Login };
-
-/** The account with what its session takes, of a login or of a token; null: its credentials are all. */
-export function sessionOf(account: Account): SessionAccount | null {
-  const { service, feed } = account;
-  if (!(service.login || service.token) || feed.kind !== "account") return null;
-  return { account, baseUrl: feed.baseUrl, credentials: feed.credentials };
-}
-
-/** The account with what its login takes; null: it wants none. */
-export function loginOf(account: Account): LoginAccount | null {
-  const { login } = account.service;
-  const of = sessionOf(account);
-  return of && login ? { ...of, login } : null;
-}
-
-const sessionFile = z.strictObject({
-  version: z.literal(1),
-  /** Whose it is: see `accountKey`. */
-  key: z.string(),
-  startedAt: z.iso.datetime(),
-  /** Null: nothing but the service ends it. */
-  endsAt: z.iso.datetime().nullable(),
-  /** When its token is renewed; absent: it has none, or calls have not yet brought all. */
-  renewAt: z.iso.datetime().optional(),
-  /** When the service has said that it is over; null: it has not. */
-  refusedAt: z.iso.datetime().nullable(),
-  /** Of the sealing key, base64url. */
-  salt: z.string(),
-  /** The tokens, sealed: they open with the secrets of the account alone. */
-  tokens: z.string(),
-});
-
-type SessionFile = z.infer<typeof sessionFile>;
-
-function pathOf(dataDir: string, { name }: Account): string {
-  return join(dataDir, "logins", `${name}.json`);
-}
-
-/** @returns null: there is none, or none that can be read */
-function readFile(path: string): SessionFile | null {
-  try {
-    const { text, mode } = readTextFileSync(path, { links: false });
-    if (openToOthers(mode, 0o077) !== 0) return null;
-    return sessionFile.parse(JSON.parse(text));
-  } catch {
-    return null;
-  }
-}
-
-function writeFile(path: string, file: SessionFile): void {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  replaceFile(path, `${JSON.stringify(file)}\n`);
-}
-
-function keyOf({ account, credentials }: SessionAccount, salt: string): Buffer {
-  const secrets = account.service.credentials.secrets.map((name) => credentials[name] ?? "");
-  return sealingKey(JSON.stringify(secrets), Buffer.from(salt, "base64url"));
-}
-
-/** Keeps the tokens of a login that was just made. @returns when it ends @throws the error of the file system */
-export function keepSession(
-  of: LoginAccount,
-  tokens: Credentials,
-  { dataDir, clock }: { dataDir: string; clock: Clock },
-): Date {
-  const startedAt = clock.now();
-  const endsAt = of.login.endsAt(startedAt);
-  const times = { startedAt: startedAt.toISOString(), endsAt: endsAt.toISOString() };
-  writeFile(pathOf(dataDir, of.account), sealedFile(of, { tokens, times, clock }));
-  return endsAt;
-}
-
-function sealedFile(
-  of: SessionAccount,
-  {
-    tokens,
-    times,
-    clock,
-  }: { tokens: Credentials; times: Pick<SessionFile, "startedAt" | "endsAt" | "renewAt">; clock: Clock },
-): SessionFile {
-  const salt = Buffer.from(clock.random(SALT_LENGTH)).toString("base64url");
-  const key = accountKey(of.account);
-  const sealed = seal(JSON.stringify(tokens), keyOf(of, salt), { boundTo: key, iv: clock.random(IV_LENGTH) });
-  return { version: 1, key, ...times, refusedAt: null, salt, tokens: sealed };
-}
-
-/** Until when the session of an account holds; null: there is none. Its tokens are not opened. */
-export function sessionEnd(
-  { account }: Pick<LoginAccount, "account">,
-  dataDir: string,
-  now: Date,
-): Date | null {
-  const file = readFile(pathOf(dataDir, account));
-  if (!file?.endsAt || file.key !== accountKey(account) || file.refusedAt !== null) return null;
-  const endsAt = new Date(file.endsAt);
-  return now < endsAt && now >= new Date(file.startedAt) ? endsAt : null;
-}
 
 /** A session is woken before it would sleep: so long without a call, in parts of the time after which it does. */
 const WOKEN_AFTER = 5 / 6;
@@ -159,7 +64,7 @@ export class Session {
   constructor(of: SessionAccount, options: SessionOptions) {
     this.#of = of;
     this.#options = options;
-    this.#path = pathOf(options.dataDir, of.account);
+    this.#path = sessionPath(options.dataDir, of.account);
   }
 
   /** Whether calls may be made. Looks at the file: a login counts at once. */
@@ -280,9 +185,9 @@ export class Session {
     const { clock } = this.#options;
     const { startedAt = clock.now().toISOString(), endsAt = null } = open.file ?? {};
     const times = { startedAt, endsAt, ...(renewAt && { renewAt: renewAt.toISOString() }) };
-    open.file = sealedFile(this.#of, { tokens: open.tokens, times, clock });
+    open.file = sealedSession(this.#of, { tokens: open.tokens, times, clock });
     try {
-      writeFile(this.#path, open.file);
+      writeSession(this.#path, open.file);
     } catch (cause) {
       open.asleep = true;
       throw new QuotekeeperError("DATA_DIR_UNWRITABLE", `${this.#path} cannot be written`, { cause });
@@ -296,9 +201,9 @@ export class Session {
     const file = this.#open?.file;
     this.#open = null;
     const refusedAt = this.#options.clock.now().toISOString();
-    if (!file || readFile(this.#path)?.startedAt !== file.startedAt) return;
+    if (!file || readSession(this.#path)?.startedAt !== file.startedAt) return;
     try {
-      writeFile(this.#path, { ...file, refusedAt });
+      writeSession(this.#path, { ...file, refusedAt });
       this.#seen = this.#mark();
     } catch {
       // A later start asks the service once more.
@@ -311,10 +216,10 @@ export class Session {
     this.#seen = mark;
     const { account } = this.#of;
     const { login, token } = account.service;
-    const file = readFile(this.#path);
+    const file = readSession(this.#path);
     const key = accountKey(account);
     const isOwn = file?.key === key && file.refusedAt === null;
-    const tokens = isOwn ? unseal(file.tokens, keyOf(this.#of, file.salt), key) : null;
+    const tokens = isOwn ? unseal(file.tokens, sessionKey(this.#of, file.salt), key) : null;
     // Without a login the credentials of the account bring the first token.
     if (tokens === null && login) return void (this.#open = null);
     const opened = tokens === null ? null : file;

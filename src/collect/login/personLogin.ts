@@ -2,7 +2,7 @@
 import type { Clock } from "../../ground/clock.ts";
 import { QuotekeeperError } from "../../ground/errors.ts";
 import type { LoginPlace, NotLoggedIn, PendingLogin } from "../../services/serviceLogin.ts";
-import { keepSession, type LoginAccount } from "./accountSession.ts";
+import { keepSession, type LoginAccount } from "./keptSession.ts";
 import { callInTime, isRefused } from "./loginCalls.ts";
 
 /** A login whose page a person has to open. A secret. */

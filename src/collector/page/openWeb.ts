@@ -28,7 +28,7 @@ import type { Collection } from "../collection.ts";
 import { createJobsReader } from "./jobsView.ts";
 import { beginLogin, finishLogin } from "../../collect/login/personLogin.ts";
 import { accountsToCall } from "../operatorsWord.ts";
-import { loginOf } from "../../collect/login/accountSession.ts";
+import { loginOf } from "../../collect/login/keptSession.ts";
 import { journalDir } from "../../journal/dataDir.ts";
 import type { StatusReport } from "../../status/statusJson.ts";
 import { readStatus } from "../../status/statusReport.ts";

@@ -14,7 +14,7 @@ import { createObserver } from "../../../src/ground/clock.ts";
 import type { Account } from "../../../src/accounts/account.ts";
 import { openFeed, type OpenFeed } from "../../../src/collector/feed.ts";
 import { beginLogin, finishLogin } from "../../../src/collect/login/personLogin.ts";
-import { loginOf, sessionEnd } from "../../../src/collect/login/accountSession.ts";
+import { loginOf, sessionEnd } from "../../../src/collect/login/keptSession.ts";
 import { createSimulatedMarket } from "../../../src/serve/simulated/market.ts";
 import { ETRADE } from "../../../src/services/etrade/etrade.ts";
 import {

@@ -8,7 +8,7 @@ import type { PlannedCall } from "../../../src/collect/callPlan.ts";
 import type { Result } from "../../../src/collect/dispatch/callEnds.ts";
 import { Dispatcher } from "../../../src/collect/dispatcher.ts";
 import { finishLogin } from "../../../src/collect/login/personLogin.ts";
-import { loginOf, sessionEnd } from "../../../src/collect/login/accountSession.ts";
+import { loginOf, sessionEnd } from "../../../src/collect/login/keptSession.ts";
 import { openFeed, type OpenFeed } from "../../../src/collector/feed.ts";
 import { collectCall } from "../../../src/collector/pipeline.ts";
 import { uuidv7 } from "../../../src/journal/uuid.ts";
