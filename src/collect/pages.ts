@@ -25,7 +25,7 @@ export function nextPageOf(
   };
 }
 
-/** What of a list a page of its answer has not brought: a list of its own. Null: the page has brought nothing. */
+/** The part of a list that a page of its answer has not brought: a list of its own. Null: the page has brought nothing. */
 export function restOfList(planned: PlannedCall, brought: readonly string[]): PlannedCall | null {
   const symbols = planned.call.form === "symbols" ? planned.call.symbols : [];
   const rest = symbols.filter((symbol) => !brought.includes(instrumentName(keyOfSymbol(symbol))));
