@@ -70,9 +70,12 @@ const OWN_NUMBERS = [
   "src/services/oauth/verifyRequest.ts",
   "src/services/reference/rateLimitHeaders.ts",
   "src/services/tradier/tradierLimit.ts",
+  "src/services/alpaca/alpaca.ts",
   "src/services/strictXml.ts",
-  // Judged, and never stored: what headers say.
+  // Judged, and never stored: what headers say, sizes, greeks.
   "src/services/checkup.ts",
+  "src/services/checkupSizes.ts",
+  "src/services/alpaca/checkAlpaca.ts",
   "src/services/tradier/checkTradier.ts",
 ];
 

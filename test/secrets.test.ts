@@ -590,6 +590,23 @@ test.each([
   expect(accepts(address.replace("http:", "https:"))).toBe(true);
 });
 
+test.each(["QUOTES_LOGIN_URL", "QUOTES_ALPACA_TRADING_URL"])(
+  "plain http to another machine is refused in every address to which calls go: %s",
+  async (name) => {
+    const to = (address: string, more: Record<string, string> = {}): boolean =>
+      accepts("https://api.example", { [name]: address, ...more });
+    const error = await errorOf(() =>
+      loadConfig(settings("https://api.example", { [name]: "http://api.example" }), tempDir()),
+    );
+
+    expect((error as Error).message).toContain(
+      `${name} is "http://api.example": expected https, or QUOTES_ALLOW_HTTP=true to go without encryption`,
+    );
+    expect(to("http://api.example", { QUOTES_ALLOW_HTTP: "true" })).toBe(true);
+    expect([to("http://127.0.0.1:8090"), to("https://api.example")]).toEqual([true, true]);
+  },
+);
+
 test("the setting that allows plain http is true or false, and nothing else", () => {
   expect(accepts("https://api.example", { QUOTES_ALLOW_HTTP: "yes" })).toBe(false);
   expect(accepts("http://api.example", { QUOTES_ALLOW_HTTP: "false" })).toBe(false);

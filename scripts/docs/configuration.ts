@@ -21,7 +21,7 @@ export function configurationPage(): string {
     markdownTable(["Variable", "Type", "Default", "Meaning"], rows),
     "All settings are checked at the start. If something is wrong, the program names every problem at once, starts nothing, and ends with exit code 2.",
     "## A real account",
-    "`quotekeeper init` asks for what an account needs: the service, its address and its credentials. A service with an address of its own is polled as soon as `QUOTES_SERVICE` names it ([Tradier](tradier.md)). The Market Quotes Service of the specification has none, and `QUOTES_BASE_URL` names it. All credentials of the service have to be set too. Credentials without a service's address are refused, so that a forgotten address never leads to simulated quotes. Several accounts stand in a file, `accounts.yaml`, which may also name these variables: [accounts.md](accounts.md).",
+    "`quotekeeper init` asks for what an account needs: the service, its address and its credentials. A service with an address of its own is polled as soon as `QUOTES_SERVICE` names it ([Alpaca](alpaca.md), [Tradier](tradier.md)). The Market Quotes Service of the specification has none, and `QUOTES_BASE_URL` names it. All credentials of the service have to be set too. Credentials without a service's address are refused, so that a forgotten address never leads to simulated quotes. Several accounts stand in a file, `accounts.yaml`, which may also name these variables: [accounts.md](accounts.md).",
     "## Secrets",
     "The values of these variables are never shown in a message or a log:",
     VARIABLE_NAMES.filter(isSecret)

@@ -93,7 +93,7 @@ export function jobsPage(): string {
     yaml(JOB_EXAMPLES.chain),
     yaml(JOB_EXAMPLES.namedChain),
     "## Whole chains",
-    `With \`strikes: all\` an expiration is asked for as a whole, by one call: calls and puts of all roots. With \`expirations: listed\` the service is asked once a day, from the close of the session before, which expirations there are. ${titlesWith("chain")} has whole chains and lists of expirations; \`quotekeeper jobs check\` refuses them for a service that has not.`,
+    `With \`strikes: all\` an expiration is asked for as a whole, by one call: calls and puts of all roots. With \`expirations: listed\` the service is asked once a day, from the close of the session before, which expirations there are. ${titlesWith("chain")} have whole chains and lists of expirations; \`quotekeeper jobs check\` refuses them for a service that has not.`,
     "In the ledger a whole chain is one thing: `chain SPX:2026-12-18` is due at a slot, and is stored when a contract of it is. Until the list has come, `chain of SPX as listed` is due in its place.",
     yaml(JOB_EXAMPLES.wholeChain),
     "## `calendar.yaml`: your own word on trading days",

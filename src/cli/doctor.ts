@@ -13,7 +13,7 @@ import { type Edges, endingAtInterrupt } from "../ground/edges.ts";
 import type { OnceAnswer } from "../collector/once/onceJournal.ts";
 import { accountsToCall } from "../collector/operatorsWord.ts";
 import { VERSION } from "../ground/version.ts";
-import { type Finding, MOST_CALLS, type Probe, VERDICTS } from "../services/checkup.ts";
+import { type Finding, MOST_CALLS, type Probe, type ProbedAnswer, VERDICTS } from "../services/checkup.ts";
 import { experimentalNote, knownService } from "../services/registry.ts";
 import type { OnceJob } from "../schedule/onceJob.ts";
 import { askOnce, NO_LOG, onceJob } from "./askOnce.ts";
@@ -75,23 +75,24 @@ async function probe(
   const probed: Probe[] = [];
   if (account.feed.kind === "simulated")
     say(stderr, "SIMULATED market: it shows the program, and nothing of a broker's service.");
-  while (probed.length < MOST_CALLS) {
+  while (answersIn(probed).length < MOST_CALLS) {
     const call = account.service.checkup.next(probed, exchangeDate(clock.now()));
     if (call === null) break;
-    const answers: Probe[] = [];
-    const onAnswer = (answer: OnceAnswer): void => void answers.push(probedOf(call, answer));
+    const answers: ProbedAnswer[] = [];
+    const onAnswer = (answer: OnceAnswer): void => void answers.push(probedOf(answer));
     const job = onceJob([account], { name: "doctor", delayed: call.delayed, ...polledBy(call) });
     const { found } = await askOnce(config, edges, { job, log: NO_LOG, signal, onAnswer });
     // A call that wakes a session is made again.
-    const last = answers.at(-1);
-    if (last) probed.push(last);
+    const woken = answers.findIndex(({ answer }) => answer.outcome !== "unauthorized");
+    const [first, ...further] = answers.slice(woken);
+    if (first) probed.push({ ...first, ...(further.length > 0 && { further }) });
     const [failure] = found.failures;
     if (failure && probed.length === 0) throw failure;
     if (failure) {
       say(stderr, failure.message);
       return { probed, ended: failure.code };
     }
-    if (!last) break;
+    if (!first) break;
   }
   return { probed, ended: null };
 }
@@ -111,11 +112,15 @@ function polledBy(call: QuoteCall): Partial<OnceJob> {
   };
 }
 
-function probedOf(
-  call: QuoteCall,
-  { record: { status, headers, body, requestedAt, observedAt }, answer }: OnceAnswer,
-): Probe {
-  return { call, answer, status, headers, body, requestedAt, observedAt };
+function probedOf({
+  record: { request, status, headers, body, requestedAt, observedAt },
+  answer,
+}: OnceAnswer): ProbedAnswer {
+  return { call: request as QuoteCall, answer, status, headers, body, requestedAt, observedAt };
+}
+
+function answersIn(probed: readonly Probe[]): ProbedAnswer[] {
+  return probed.flatMap(({ further = [], ...first }) => [first, ...further]);
 }
 
 function reportOf(account: Account, probed: readonly Probe[], ended: string | null): Report {
@@ -126,8 +131,8 @@ function reportOf(account: Account, probed: readonly Probe[], ended: string | nu
     version: VERSION,
     service: service.name,
     address: own?.baseUrl ?? null,
-    calls: probed.length,
-    statuses: probed.map(({ status }) => status),
+    calls: answersIn(probed).length,
+    statuses: answersIn(probed).map(({ status }) => status),
     ended,
     holds: findings.every(({ needed, verdict }) => !needed || verdict === "ok"),
     findings,

@@ -4,7 +4,7 @@ import { keyOfSymbol } from "../quotes/call.ts";
 import { type PlannedCall, withSymbols } from "./callPlan.ts";
 
 /** Assumed: no chain and no list of contracts has more pages; a service that never ends one is stopped here. */
-const MOST_PAGES = 100;
+const MOST_PAGES = 40;
 
 /** What comes behind a page; null: it has too many. */
 export function nextPageOf(
@@ -25,7 +25,7 @@ export function nextPageOf(
   };
 }
 
-/** The part of a list that a page of its answer has not brought, as a list of its own. Null: the page has brought nothing. */
+/** The part of a list that a page of its answer has not brought: a list of its own. Null: the page has brought nothing. */
 export function restOfList(planned: PlannedCall, brought: readonly string[]): PlannedCall | null {
   const symbols = planned.call.form === "symbols" ? planned.call.symbols : [];
   const rest = symbols.filter((symbol) => !brought.includes(instrumentName(keyOfSymbol(symbol))));

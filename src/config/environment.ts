@@ -39,6 +39,15 @@ export const CREDENTIAL_NAMES: readonly string[] = [
   ...new Set(SERVICES.flatMap(({ credentials }) => credentials.all.map(({ variable }) => variable))),
 ];
 
+/** Variables with the address to which an account's calls go. */
+export const ADDRESS_NAMES: readonly string[] = [
+  "QUOTES_BASE_URL",
+  "QUOTES_LOGIN_URL",
+  ...SERVICES.flatMap(({ options = [] }) =>
+    options.flatMap((option) => ("address" in option ? [option.variable] : [])),
+  ),
+];
+
 /** What the services name themselves: their credentials and options, by their variables. */
 function serviceSettings(): Readonly<Record<never, never>> {
   const options = SERVICES.flatMap(({ title, options: own = [] }) => own.map((one) => ({ ...one, title })));
@@ -53,7 +62,10 @@ export function optionSetting(option: ServiceOption, title: string) {
   const words = `${option.does} Of ${title}.`;
   const unset = defaultOf(option);
   const kind = "values" in option ? z.enum(option.values) : baseUrl;
-  return kind.optional().describe(words).register(variableMeta, { shownDefault: `unset: ${unset}` });
+  return kind
+    .optional()
+    .describe(words)
+    .register(variableMeta, { shownDefault: `unset: ${unset}` });
 }
 
 /** A credential of an account. Its sentence says what each service calls it. */
@@ -119,7 +131,7 @@ export const environmentSchema = z.object({
     .enum(["true", "false"])
     .default("false")
     .describe(
-      "Whether QUOTES_BASE_URL, or the address of an account, may be plain http to another machine. Anybody on the way can then read and change its answers. Plain http to this machine is always allowed.",
+      "Whether QUOTES_BASE_URL, or another address to which an account's calls go, may be plain http to another machine. Anybody on the way can then read and change its answers. Plain http to this machine is always allowed.",
     ),
   ...serviceSettings(),
   QUOTES_LIMIT: whole(1, 100_000)

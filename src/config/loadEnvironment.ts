@@ -7,6 +7,7 @@ import { knownService, limitAt, serviceNamed } from "../services/registry.ts";
 import type { Credentials, OptionValues, Service } from "../services/service.ts";
 import { withSslMode } from "./databaseUrl.ts";
 import {
+  ADDRESS_NAMES,
   CREDENTIAL_NAMES,
   type Environment,
   environmentSchema,
@@ -100,8 +101,8 @@ function configInvalid(problems: readonly string[]): QuotekeeperError {
 
 /** A signature does not hide what it signs, and anybody on the way can change an answer over plain http. */
 function plainHttpProblems({ QUOTES_ALLOW_HTTP: allowed, ...settings }: Settings): string[] {
-  return (["QUOTES_BASE_URL", "QUOTES_LOGIN_URL"] as const).flatMap((name) => {
-    const url = settings[name];
+  return ADDRESS_NAMES.flatMap((name) => {
+    const url = settings[name as keyof typeof settings];
     // An address of another form is refused elsewhere, and may hold a password.
     if (url === undefined || !/^http:\/\/[^/@?#][^@?#]*$/.test(url) || !URL.canParse(url)) return [];
     if (allowed === "true" || staysPrivate(url)) return [];

@@ -48,7 +48,12 @@ export function wantsLogin(answer: Answer): boolean {
 
 /** Whether it is not the feed alone that is refused. */
 export function refusesCredentials(answer: Answer): boolean {
-  return answer.outcome === "unauthorized" && answer.ofFeed !== true;
+  return answer.outcome === "unauthorized" && !refusesFeed(answer);
+}
+
+/** Whether the account has no such feed. */
+export function refusesFeed(answer: Answer): boolean {
+  return answer.outcome !== "quotes" && answer.ofFeed === true;
 }
 
 /** Header names are lower case. `observedAt`: when it arrived; absent: no time in it is compared with that. */

@@ -3,12 +3,18 @@
  * market, no symbol and no secret in it, and no text of the service's.
  */
 import type { ResponseRecord } from "../journal/record.ts";
-import type { Answer } from "../quotes/answer.ts";
+import { type Answer, refusesFeed } from "../quotes/answer.ts";
 import type { QuoteCall } from "../quotes/call.ts";
 import { readHttpDate } from "../quotes/rateLimit.ts";
 import { estimateSkew, SUSPECT_SKEW_MS } from "./clockSkew.ts";
 
-export type Probe = { call: QuoteCall; answer: Answer } & Pick<
+export type Probe = ProbedAnswer & {
+  /** Later answers to it: further pages, or the list without a name that was refused. Absent: none. */
+  further?: readonly ProbedAnswer[];
+};
+
+/** `call`: as the journal keeps it, with the feed that was asked. */
+export type ProbedAnswer = { call: QuoteCall; answer: Answer } & Pick<
   ResponseRecord,
   "status" | "headers" | "body" | "requestedAt" | "observedAt"
 >;
@@ -60,9 +66,11 @@ export function acceptedFinding([first]: readonly Probe[]): Finding {
     "The service accepts the credentials",
     () => {
       if (!first) return NOT_ASKED;
-      const { outcome } = first.answer;
-      if (outcome === "quotes") return ["ok", `HTTP ${first.status}`];
-      return [outcome === "unauthorized" ? "not_so" : "unknown", `HTTP ${first.status}, taken as ${outcome}`];
+      const { answer, status } = first;
+      const { outcome } = answer;
+      if (outcome === "quotes") return ["ok", `HTTP ${status}`];
+      if (refusesFeed(answer)) return ["ok", `HTTP ${status}, which refuses the feed alone`];
+      return [outcome === "unauthorized" ? "not_so" : "unknown", `HTTP ${status}, taken as ${outcome}`];
     },
     true,
   );
@@ -93,6 +101,21 @@ export function headersFinding(names: readonly string[], probed: readonly Probe[
   });
 }
 
+/** Whether a header names one of these limits. */
+export function allowedFinding(
+  name: string,
+  documented: readonly number[],
+  probed: readonly Probe[],
+): Finding {
+  return finding(`${name} is ${documented.join(" or ")}, as the documentation says`, () => {
+    const said = [...new Set(probed.flatMap(({ headers }) => headers[name]?.trim() ?? []))];
+    const [first = ""] = said;
+    if (said.length !== 1 || !/^\d{1,9}$/.test(first))
+      return ["unknown", `${said.length} numbers in the answers`];
+    return [documented.includes(Number(first)) ? "ok" : "not_so", `it says ${first}`];
+  });
+}
+
 /** The time in a header beside the answer's `Date`. @param unitMs of the header's number */
 export function expiryFinding(name: string, unitMs: 1 | 1_000, probed: readonly Probe[]): Finding {
   const [unit, other] = unitMs === 1 ? ["milliseconds", "seconds"] : ["seconds", "milliseconds"];
@@ -117,12 +140,16 @@ export function expiryFinding(name: string, unitMs: 1 | 1_000, probed: readonly 
 /** Assumed: no window of a limit is longer than a day. */
 const LONGEST_WINDOW_MS = 86_400_000;
 
-/** Whether a count rises by one with each call, as far as the window was the same. */
-export function countFinding(used: string, expiry: string, probed: readonly Probe[]): Finding {
-  return finding(`${used} rises by one with each call`, () => {
+/** Whether a count changes by one with each call, as far as the window was the same. @param by which way */
+export function countFinding(
+  { name, by }: { name: string; by: 1 | -1 },
+  expiry: string,
+  probed: readonly Probe[],
+): Finding {
+  return finding(`${name} ${by === 1 ? "rises" : "falls"} by one with each call`, () => {
     const steps = probed.slice(1).flatMap(({ headers }, place) => {
       const before = probed[place]?.headers ?? {};
-      const step = Number(headers[used] ?? NaN) - Number(before[used] ?? NaN);
+      const step = by * (Number(headers[name] ?? NaN) - Number(before[name] ?? NaN));
       return headers[expiry] === before[expiry] && Number.isFinite(step) ? [step] : [];
     });
     const right = steps.filter((step) => step === 1).length;

@@ -132,8 +132,9 @@ export function chainFindings(one: Probe | undefined): Finding[] {
   return [
     finding("A whole expiration comes in one call, and nothing else with it", () => {
       if (one === undefined) return NOT_ASKED;
-      const isSo = stored.length > 0 && rest === 0;
-      return [isSo ? "ok" : "not_so", `${stored.length} contracts of it, ${rest} others`];
+      const isSo = stored.length > 0 && rest === 0 && !one.further;
+      const pages = one.further ? `, in ${one.further.length + 1} pages` : "";
+      return [isSo ? "ok" : "not_so", `${stored.length} contracts of it, ${rest} others${pages}`];
     }),
     finding("Contracts of a whole expiration come with open interest", () => {
       if (stored.length === 0) return NOT_ASKED;
@@ -154,12 +155,7 @@ export function ageFinding(probed: readonly Probe[], isDelayed: boolean): Findin
       ? "Quotes are 15 minutes late, as they are stored"
       : "Quotes are of real time, as they are stored",
     () => {
-      const ages = probed.flatMap((one) => {
-        const atMs = readHttpDate(one.headers["date"]) ?? Date.parse(one.observedAt);
-        return itemsOf(one).flatMap(({ quote: { quotedAt } }) =>
-          quotedAt ? [atMs - Date.parse(quotedAt)] : [],
-        );
-      });
+      const ages = probed.flatMap((one) => agesOf(one, "quotedAt"));
       if (ages.length === 0) return ["unknown", "no quote says when it was made"];
       const youngest = Math.min(...ages);
       const old = `the youngest was ${Math.max(0, Math.round(youngest / 1_000))} s old`;
@@ -171,4 +167,36 @@ export function ageFinding(probed: readonly Probe[], isDelayed: boolean): Findin
     // Rows that say another time than theirs are wrong for good. A closed market says nothing.
     "when it is not so",
   );
+}
+
+/** In ms, when the answer came. */
+function agesOf(one: Probe, time: "quotedAt" | "tradedAt"): number[] {
+  const atMs = readHttpDate(one.headers["date"]) ?? Date.parse(one.observedAt);
+  return itemsOf(one).flatMap(({ quote: { [time]: at } }) => (at ? [atMs - Date.parse(at)] : []));
+}
+
+/** Quotes may be late in another way than trades: their age is told. */
+export function tradesFinding(one: Probe | undefined, isDelayed: boolean): Finding {
+  return finding(`Trades of contracts are ${isDelayed ? "15 minutes late" : "of real time"}`, () => {
+    if (!one) return NOT_ASKED;
+    const [traded, quoted] = (["tradedAt", "quotedAt"] as const).map((time) =>
+      Math.min(...agesOf(one, time)),
+    );
+    if (traded === undefined || traded === Infinity) return ["unknown", "no contract has a trade"];
+    const old = (ms = Infinity): string =>
+      ms === Infinity ? "not dated" : `${Math.round(ms / 1_000)} s old`;
+    const why = `the youngest was ${old(traded)}, the youngest quote ${old(quoted)}`;
+    if (traded > LATE_MS.most) return ["unknown", `${why}: the market may be closed`];
+    return [isDelayed === traded >= LATE_MS.least ? "ok" : "not_so", why];
+  });
+}
+
+export function rhoFinding(one: Probe | undefined): Finding {
+  return finding("A put has greeks of its own: its rho is below 0", () => {
+    const puts = one ? itemsOf(one).filter(({ instrument }) => instrument.optionType === "PUT") : [];
+    const rhos = puts.flatMap(({ quote }) => quote.extended.rho ?? []);
+    if (rhos.length === 0) return ["unknown", "no put had a rho"];
+    const below = rhos.filter((rho) => rho.startsWith("-")).length;
+    return [below > 0 ? "ok" : "not_so", `${below} of ${rhos.length}`];
+  });
 }

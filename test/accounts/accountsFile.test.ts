@@ -155,6 +155,13 @@ test.each([
     ["3: accounts[0].baseUrl: expected https, or QUOTES_ALLOW_HTTP=true to go without encryption"],
   ],
   [
+    "plain http to another machine in an address of the service's own",
+    "  - { name: main, service: alpaca, keyIdVariable: QUOTES_NOWHERE, secretKeyVariable: QUOTES_NOWHERE, tradingUrl: http://broker.example }\n",
+    expect.arrayContaining([
+      "2: accounts[0].tradingUrl: expected https, or QUOTES_ALLOW_HTTP=true to go without encryption",
+    ]),
+  ],
+  [
     "a limit and a window of nothing",
     accountYaml("main", { limit: "0", windowMs: "0" }),
     [

@@ -1,9 +1,11 @@
 /** The checkup of Alpaca: what docs/alpaca.md says is not known, as far as twelve calls show it. */
-import { exchangeDate } from "../../market/calendar/dates.ts";
+import { DAY, exchangeDate, weekdayOf } from "../../market/calendar/dates.ts";
+import { refusesFeed } from "../../quotes/answer.ts";
 import type { QuoteCall } from "../../quotes/call.ts";
 import { readHttpDate } from "../../quotes/rateLimit.ts";
 import {
   acceptedFinding,
+  allowedFinding,
   asking,
   type Checkup,
   clockFinding,
@@ -15,39 +17,33 @@ import {
   KNOWN,
   NOT_ASKED,
   type Probe,
+  type ProbedAnswer,
   readableFinding,
   UNKNOWN,
 } from "../checkup.ts";
-import { ageFinding, chainFindings, expirationsFinding, greeksFinding, itemsOf } from "../checkupOptions.ts";
-import { isObject, type JsonObject, parseJson, textOf, valueAt } from "../json.ts";
+import {
+  ageFinding,
+  chainFindings,
+  expirationsFinding,
+  greeksFinding,
+  itemsOf,
+  rhoFinding,
+  tradesFinding,
+} from "../checkupOptions.ts";
+import { sizesFinding } from "../checkupSizes.ts";
+import { isObject, type Json, type JsonObject, parseJson, textOf, valueAt } from "../json.ts";
 import { isDelayedFeed } from "./feeds.ts";
 
-const [LIMIT, REMAINING, RESET] = [
-  "x-ratelimit-limit",
-  "x-ratelimit-remaining",
-  "x-ratelimit-reset",
-] as const;
+const LIMIT = "x-ratelimit-limit";
+const REMAINING = "x-ratelimit-remaining";
+const RESET = "x-ratelimit-reset";
 
-/** The calls by what they are to show, in their order. The same call twice shows how calls are counted. */
-const CALLS = [
-  "one",
-  "again",
-  "unknown",
-  "class",
-  "malformed",
-  "lower",
-  "long",
-  "expirations",
-  "chain",
-  "classChain",
-  "indexChain",
-  "manyContracts",
-] as const;
-
-type Kind = (typeof CALLS)[number];
+/** The free plan, and the one with all feeds ("About Market Data API", 2026-07-16). */
+const PLANS = [200, 10_000];
 
 const CLASS_SHARE = "BRK.B";
 const INDEX = "SPX";
+const FURTHER_ROOT = "SPXW";
 
 /** Four letters each, so that all are well formed; hardly any is listed. */
 const LONG_LIST = Array.from({ length: 200 }, (_, place) =>
@@ -56,216 +52,241 @@ const LONG_LIST = Array.from({ length: 200 }, (_, place) =>
     .join(""),
 );
 
-/** Contracts of a list that is one longer than the documentation has. */
-const TOO_MANY = 101;
+/** Contracts of a list, by the documentation. */
+const MOST_CONTRACTS = 100;
 
-/** What a missing answer to these shows: an answer of another kind ends no checkup. */
-const MAY_FAIL: ReadonlySet<Kind> = new Set([
+/** What the answers so far say of the calls that hang on them. */
+type Known = { chainOf: (underlying: string) => QuoteCall | null; contracts: readonly string[] };
+
+/** The calls by what they are to show, in their order. A refused name and an index cost a second call. */
+const CALLS = {
+  one: () => asking(KNOWN),
+  again: () => asking(KNOWN),
+  unknown: () => asking(KNOWN, CLASS_SHARE, UNKNOWN),
+  malformed: () => asking(KNOWN, CLASS_SHARE.replace(".", "-")),
+  long: () => asking(...LONG_LIST),
+  expirations: () => ({ form: "expirations", underlying: KNOWN, delayed: false }),
+  chain: ({ chainOf }) => chainOf(KNOWN),
+  indexChain: ({ chainOf }) => chainOf(INDEX),
+  classChain: ({ chainOf }) => chainOf(CLASS_SHARE),
+  contracts: ({ contracts }) => (contracts.length === 0 ? null : asking(...contracts)),
+} satisfies Record<string, (known: Known) => QuoteCall | null>;
+
+type Kind = keyof typeof CALLS;
+
+const KINDS = Object.keys(CALLS) as readonly Kind[];
+
+/** An answer of another kind to one of these shows something too, and ends no checkup. */
+const MAY_FAIL: readonly (Kind | undefined)[] = [
   "malformed",
-  "lower",
   "long",
-  "classChain",
   "indexChain",
-  "manyContracts",
-]);
+  "classChain",
+  "contracts",
+];
+
+const mayFail = (place: number): boolean => MAY_FAIL.includes(KINDS[place]);
 
 export const ALPACA_CHECKUP: Checkup = {
   next: (probed, today) => {
-    const isOver = probed.some(
-      ({ answer }, place) => answer.outcome !== "quotes" && !MAY_FAIL.has(CALLS[place] ?? "one"),
-    );
-    const kind = CALLS[probed.length];
-    return isOver || kind === undefined ? null : callOf(kind, probed, today);
+    const isOver = probed.some(({ answer }, place) => answer.outcome !== "quotes" && !mayFail(place));
+    const kind = KINDS[probed.length];
+    return isOver || kind === undefined ? null : CALLS[kind](knownFrom(probed, today));
   },
   findings: (probed) => {
-    const of = (kind: Kind): Probe | undefined => probed[CALLS.indexOf(kind)];
+    const of = (kind: Kind): Probe | undefined => probed[KINDS.indexOf(kind)];
     const [one] = probed;
-    const feed = one && "feed" in one.call ? one.call.feed : undefined;
     return [
       acceptedFinding(probed),
+      planFinding("stocks", one),
+      planFinding("options", of("chain")),
       readableFinding(
         "JSON",
-        probed.filter((_, place) => !MAY_FAIL.has(CALLS[place] ?? "one")),
+        probed.filter((_, place) => !mayFail(place)),
       ),
       headersFinding(
         [LIMIT, REMAINING, RESET],
         probed.filter(({ status }) => status === 200),
       ),
+      allowedFinding(LIMIT, PLANS, probed),
       expiryFinding(RESET, 1_000, probed),
-      countFinding("used", RESET, probed.map(withUsed)),
-      ageFinding(probed.slice(0, 1), isDelayedFeed(feed)),
-      exchangeFinding(one, feed),
-      sizesFinding(one),
+      minuteFinding(probed.slice(0, KINDS.indexOf("expirations"))),
+      countFinding({ name: REMAINING, by: -1 }, RESET, probed.slice(0, KINDS.indexOf("malformed"))),
+      ageFinding(probed.slice(0, 1), isDelayedFeed(feedOf(one))),
+      exchangeFinding(one),
+      sizesFinding(probed),
       barFinding(one),
-      leftOutFinding(of("unknown")),
-      knownFinding(of("class")),
+      needed(toldFinding("An unknown symbol is left out of the answer", of("unknown"), UNKNOWN)),
+      toldFinding("A class of shares has a quote by the archive's name", of("unknown"), CLASS_SHARE),
       malformedFinding(of("malformed")),
-      answeredFinding("A symbol in lower case is answered", of("lower")),
-      answeredFinding(`A list of ${LONG_LIST.length} symbols is answered`, of("long")),
+      answeredFinding(`A list of ${LONG_LIST.length} symbols is answered`, of("long"), 0),
+      tradingFinding(of("expirations")),
+      apartFinding(pagesOf(of("long")).at(-1), of("chain")),
       expirationsFinding(of("expirations")),
       interestFinding(of("expirations")),
       ...chainFindings(of("chain")).slice(0, 1),
+      tradesFinding(of("chain"), isDelayedFeed(feedOf(of("chain")))),
       greeksFinding("a chain", of("chain")),
       rhoFinding(of("chain")),
-      answeredFinding(`The chain of ${CLASS_SHARE} has contracts`, of("classChain")),
-      answeredFinding(`The chain of ${INDEX} has contracts`, of("indexChain")),
-      answeredFinding(`A list of ${TOO_MANY} contracts is answered`, of("manyContracts")),
+      indexFinding(of("indexChain")),
+      answeredFinding("The chain of a class of shares has contracts", of("classChain"), 1),
+      answeredFinding(`A list of ${MOST_CONTRACTS} contracts is answered`, of("contracts"), 1),
       clockFinding(probed, false),
     ];
   },
 };
 
-function callOf(kind: Kind, probed: readonly Probe[], today: string): QuoteCall | null {
-  const listed = probed[CALLS.indexOf("expirations")]?.answer;
-  const dates = listed?.outcome === "quotes" ? (listed.document.expirations ?? []) : [];
-  const [next] = dates.filter((date) => date > today);
-  const chainOf = (underlying: string): QuoteCall | null =>
-    next === undefined ? null : { form: "chain", underlying, expiration: next, delayed: false };
-  switch (kind) {
-    case "one":
-    case "again":
-      return asking(KNOWN);
-    case "unknown":
-      return asking(KNOWN, UNKNOWN);
-    case "class":
-      return asking(KNOWN, CLASS_SHARE);
-    case "malformed":
-      return asking(KNOWN, CLASS_SHARE.replace(".", "-"));
-    case "lower":
-      return asking(KNOWN.toLowerCase());
-    case "long":
-      return asking(...LONG_LIST);
-    case "expirations":
-      return { form: "expirations", underlying: KNOWN, delayed: false };
-    case "chain":
-      return chainOf(KNOWN);
-    case "classChain":
-      return chainOf(CLASS_SHARE);
-    case "indexChain":
-      return chainOf(INDEX);
-    case "manyContracts":
-      return asking(...contractsIn(probed[CALLS.indexOf("chain")]).slice(0, TOO_MANY));
-  }
+function knownFrom(probed: readonly Probe[], today: string): Known {
+  const listed = pagesOf(probed[KINDS.indexOf("expirations")]).map(({ answer }) => answer);
+  const ahead = listed
+    .flatMap((answer) => (answer.outcome === "quotes" && answer.document.expirations) || [])
+    .filter((date) => date > today);
+  // A third Friday: each underlying has contracts of it.
+  const isMonthly = (date: string): boolean => weekdayOf(date) === DAY.friday && /(1[5-9]|2[01])$/.test(date);
+  const expiration = ahead.find(isMonthly) ?? ahead[0];
+  return {
+    chainOf: (underlying) =>
+      expiration === undefined ? null : { form: "chain", underlying, expiration, delayed: false },
+    contracts: contractsIn(probed[KINDS.indexOf("chain")]).slice(0, MOST_CONTRACTS),
+  };
+}
+
+function pagesOf(one: Probe | undefined): ProbedAnswer[] {
+  return one ? [one, ...(one.further ?? [])] : [];
 }
 
 /** OCC symbols of a chain's answer. */
-function contractsIn(chain: Probe | undefined): string[] {
-  const snapshots = chain && valueAt(bodyOf(chain) ?? {}, "snapshots");
-  return isObject(snapshots) ? Object.keys(snapshots) : [];
+function contractsIn(chain: ProbedAnswer | undefined): string[] {
+  return Object.keys(within(chain, "snapshots"));
 }
 
-function bodyOf({ status, body }: Probe): JsonObject | null {
-  if (status !== 200) return null;
-  const json = parseJson(body);
-  return isObject(json) ? json : null;
+/** The object at a path of keys; an empty one: there is none. */
+function within(one: ProbedAnswer | undefined, ...keys: readonly string[]): JsonObject {
+  let found: Json | undefined = one?.status === 200 ? parseJson(one.body) : undefined;
+  for (const key of keys) found = isObject(found) ? valueAt(found, key) : undefined;
+  return isObject(found) ? found : {};
 }
 
-/** `Used` is not sent: it is what is missing of the limit. */
-function withUsed(one: Probe): Probe {
-  const used = Number(one.headers[LIMIT] ?? NaN) - Number(one.headers[REMAINING] ?? NaN);
-  return { ...one, headers: { ...one.headers, used: String(used) } };
+function feedOf(one: Probe | undefined): string | undefined {
+  return one && "feed" in one.call ? one.call.feed : undefined;
 }
 
-function partOf(one: Probe | undefined, part: string): JsonObject | null {
-  const snapshot = one && valueAt(bodyOf(one) ?? {}, KNOWN);
-  const found = isObject(snapshot) ? valueAt(snapshot, part) : undefined;
-  return isObject(found) ? found : null;
+function atOf({ headers, observedAt }: ProbedAnswer): Date {
+  return new Date(readHttpDate(headers["date"]) ?? observedAt);
+}
+
+type Judge = (one: Probe) => readonly [Finding["verdict"], string];
+
+function seen(assumption: string, one: Probe | undefined, judge: Judge): Finding {
+  return finding(assumption, () => (one ? judge(one) : NOT_ASKED));
+}
+
+/** Needed where it is not so. */
+function needed(found: Finding): Finding {
+  return { ...found, needed: found.verdict === "not_so" };
+}
+
+function planFinding(what: string, asked: Probe | undefined): Finding {
+  const judge: Judge = (one) => {
+    const verdict = one.answer.outcome === "quotes" ? "ok" : "unknown";
+    return [refusesFeed(one.answer) ? "not_so" : verdict, `${feedOf(one)}, HTTP ${one.status}`];
+  };
+  return needed(seen(`The account's plan has the feed of ${what}`, asked, judge));
+}
+
+/** In a minute that slides it would be when the oldest counted call leaves it. */
+function minuteFinding(probed: readonly Probe[]): Finding {
+  const ends = probed.flatMap(({ headers }) => Number(headers[RESET]?.trim() || NaN) || []);
+  const whole = ends.filter((end) => end % 60 === 0).length;
+  return finding(`${RESET} ends a minute of the clock`, () => {
+    if (ends.length === 0) return NOT_ASKED;
+    return [whole === ends.length ? "ok" : "not_so", `${whole} of ${ends.length} are whole minutes`];
+  });
 }
 
 /** IEX is one exchange, whose code is `V`; any other feed has several. */
-function exchangeFinding(one: Probe | undefined, feed: string | undefined): Finding {
-  const book = partOf(one, "latestQuote");
-  const codes = ["ax", "bx"].flatMap((name) => (book && textOf(valueAt(book, name))) || []);
-  const isIex = codes.every((code) => code.trim() === "" || code === "V");
-  const judged = (): readonly [Finding["verdict"], string] =>
-    codes.length === 0
-      ? NOT_ASKED
-      : [isIex === (feed === "iex") ? "ok" : "unknown", isIex ? "IEX alone" : "others than IEX"];
-  return finding(`Quotes of the feed ${feed ?? "asked for"} are of its exchanges`, judged);
-}
-
-/** Round lots would all be small numbers; shares are hardly ever below 10. */
-function sizesFinding(one: Probe | undefined): Finding {
-  const [quote] = one ? itemsOf(one) : [];
-  const sizes = [quote?.quote.extended.bidSize, quote?.quote.extended.askSize].flatMap((size) =>
-    size ? [Number(size)] : [],
-  );
-  const judged = (): readonly [Finding["verdict"], string] =>
-    sizes.length === 0
-      ? NOT_ASKED
-      : [sizes.some((size) => size >= 10) ? "ok" : "unknown", `${sizes.length} sizes were read`];
-  return finding("Sizes are shares", judged);
+function exchangeFinding(asked: Probe | undefined): Finding {
+  const feed = feedOf(asked);
+  return seen("Quotes of stocks are of their feed's exchanges", asked, (one) => {
+    const book = within(one, KNOWN, "latestQuote");
+    const codes = ["ax", "bx"].flatMap((name) => textOf(valueAt(book, name))?.trim() || []);
+    const isIex = codes.every((code) => code === "V");
+    if (codes.length === 0) return ["unknown", "no exchange is named"];
+    return [isIex === (feed === "iex") ? "ok" : "not_so", isIex ? "IEX alone" : "others than IEX"];
+  });
 }
 
 /** The left edge of a daily bar. */
-function barFinding(one: Probe | undefined): Finding {
-  const bar = partOf(one, "dailyBar");
-  const at = bar && textOf(valueAt(bar, "t"));
-  const judged = (): readonly [Finding["verdict"], string] => {
-    if (!at || !one) return NOT_ASKED;
-    const now = new Date(readHttpDate(one.headers["date"]) ?? Date.parse(one.observedAt));
-    const isToday = exchangeDate(new Date(at)) === exchangeDate(now);
-    return [
-      /T0[45]:00:00Z$/.test(at) ? "ok" : "not_so",
-      isToday ? "the last one is of today" : "the last one is of another date",
-    ];
+function barFinding(asked: Probe | undefined): Finding {
+  return seen("A daily bar begins at midnight in New York", asked, (one) => {
+    const at = textOf(valueAt(within(one, KNOWN, "dailyBar"), "t"));
+    if (!at) return ["unknown", "there is none"];
+    const isToday = exchangeDate(new Date(at)) === exchangeDate(atOf(one));
+    const isMidnight = /T0[45]:00:00Z$/.test(at);
+    return [isMidnight ? "ok" : "not_so", `the last one is of ${isToday ? "today" : "another date"}`];
+  });
+}
+
+/** @param symbol that is unknown, or of a class of shares and known */
+function toldFinding(assumption: string, asked: Probe | undefined, symbol: string): Finding {
+  return seen(assumption, asked, (one) => {
+    const told = itemsOf(one).find(({ instrument }) => instrument.symbol === symbol);
+    return [told?.unknownSymbol === (symbol === UNKNOWN) ? "ok" : "not_so", `HTTP ${one.status}`];
+  });
+}
+
+function malformedFinding(asked: Probe | undefined): Finding {
+  return seen("A badly formed symbol fails its list, and is named", asked, ({ answer, status }) => {
+    const isNamed = answer.outcome === "refused" && answer.badSymbol !== undefined;
+    return [isNamed ? "ok" : "not_so", `HTTP ${status}, and ${isNamed ? "it" : "no symbol"} is named`];
+  });
+}
+
+/** What nobody knows: either answer is right. @param least quotes that it has to bring */
+function answeredFinding(assumption: string, asked: Probe | undefined, least: number): Finding {
+  return seen(assumption, asked, (one) => {
+    const known = itemsOf(one).filter(({ unknownSymbol }) => !unknownSymbol).length;
+    return [one.status === 200 && known >= least ? "ok" : "not_so", `HTTP ${one.status}, ${known} quotes`];
+  });
+}
+
+function tradingFinding(asked: Probe | undefined): Finding {
+  const judge: Judge = ({ answer: { outcome }, status }) => {
+    if (outcome === "quotes") return ["ok", `HTTP ${status}`];
+    return [outcome === "unauthorized" ? "not_so" : "unknown", `HTTP ${status}, taken as ${outcome}`];
   };
-  return finding("A daily bar begins at midnight in New York", judged);
+  return needed(seen("The trading host of the settings takes the key", asked, judge));
 }
 
-function leftOutFinding(one: Probe | undefined): Finding {
-  const told = one ? itemsOf(one).filter(({ unknownSymbol }) => unknownSymbol).length : 0;
-  return finding(
-    "An unknown symbol is left out of the answer",
-    () => (one ? [one.status === 200 && told === 1 ? "ok" : "not_so", `HTTP ${one.status}`] : NOT_ASKED),
-    true,
-  );
+/** @param before the last call of the data host before one of the trading host; `after`: the next one of the data host */
+function apartFinding(before: ProbedAnswer | undefined, after: Probe | undefined): Finding {
+  return seen("The trading host counts its calls apart", before && after, ({ headers }) => {
+    const fewer = Number(before?.headers[REMAINING] ?? NaN) - Number(headers[REMAINING] ?? NaN);
+    const isSame = before?.headers[RESET] === headers[RESET];
+    if (!isSame || Number.isNaN(fewer)) return ["unknown", "no two answers of one window have a count"];
+    return [fewer === 1 ? "ok" : "not_so", `a call of each host took ${fewer} of the data host's`];
+  });
 }
 
-function knownFinding(one: Probe | undefined): Finding {
-  const isKnown = one !== undefined && itemsOf(one).every(({ unknownSymbol }) => !unknownSymbol);
-  return finding("A class of shares has a quote by the archive's name", () =>
-    one ? [isKnown ? "ok" : "not_so", `HTTP ${one.status}`] : NOT_ASKED,
-  );
+function interestFinding(asked: Probe | undefined): Finding {
+  return seen("Contracts are listed with the open interest of a day before", asked, (one) => {
+    const listed = one.answer.outcome === "quotes" ? (one.answer.document.interests ?? []) : [];
+    const before = listed.filter(({ date }) => date < exchangeDate(atOf(one))).length;
+    if (listed.length === 0) return ["unknown", "none was listed"];
+    return [before === listed.length ? "ok" : "not_so", `${before} of ${listed.length}`];
+  });
 }
 
-function malformedFinding(one: Probe | undefined): Finding {
-  const judged = (): readonly [Finding["verdict"], string] => {
-    if (!one) return NOT_ASKED;
-    const isNamed = one.answer.outcome === "refused" && one.answer.badSymbol !== undefined;
+/** The first page is that of the index's own name. */
+function indexFinding(asked: Probe | undefined): Finding {
+  return seen("An index has contracts of its own root, and of the further one by its name", asked, (one) => {
+    const pages = pagesOf(one).map(contractsIn);
+    const others = pages[0]?.filter((symbol) => !symbol.startsWith(INDEX) || symbol.startsWith(FURTHER_ROOT));
+    const isSo = pages.length > 1 && pages.every((page) => page.length > 0) && others?.length === 0;
+    const counts = pages.map((page) => page.length).join(" and ");
     return [
-      isNamed ? "ok" : "not_so",
-      isNamed ? "it is named" : `HTTP ${one.status}, and no symbol is named`,
+      isSo ? "ok" : "not_so",
+      `HTTP ${one.status}, ${counts} contracts, ${others?.length} of another root`,
     ];
-  };
-  return finding("A badly formed symbol fails its list, and is named", judged);
-}
-
-/** What nobody knows: either answer is right. */
-function answeredFinding(assumption: string, one: Probe | undefined): Finding {
-  const known = one ? itemsOf(one).filter(({ unknownSymbol }) => !unknownSymbol).length : 0;
-  return finding(assumption, () =>
-    one
-      ? [one.status === 200 && known > 0 ? "ok" : "not_so", `HTTP ${one.status}, ${known} quotes`]
-      : NOT_ASKED,
-  );
-}
-
-function interestFinding(one: Probe | undefined): Finding {
-  const count = one?.answer.outcome === "quotes" ? (one.answer.document.interests?.length ?? 0) : 0;
-  return finding("Contracts are listed with their open interest", () =>
-    one ? [count > 0 ? "ok" : "not_so", `${count} have one`] : NOT_ASKED,
-  );
-}
-
-function rhoFinding(one: Probe | undefined): Finding {
-  const rhos = one
-    ? itemsOf(one).flatMap(({ instrument, quote }) =>
-        instrument.optionType === "PUT" && quote.extended.rho ? [Number(quote.extended.rho)] : [],
-      )
-    : [];
-  const below = rhos.filter((rho) => rho < 0).length;
-  return finding("A put has greeks of its own: its rho is below 0", () =>
-    rhos.length === 0 ? NOT_ASKED : [below > 0 ? "ok" : "not_so", `${below} of ${rhos.length}`],
-  );
+  });
 }

@@ -65,7 +65,7 @@ export const REFERENCE: Service = {
       readableFinding("XML", probed),
       headersFinding([USED, EXPIRE, "x-ratelimit-limit", "x-ratelimit-remaining"], probed),
       expiryFinding(EXPIRE, 1_000, probed),
-      countFinding(USED, EXPIRE, probed),
+      countFinding({ name: USED, by: 1 }, EXPIRE, probed),
       clockFinding(probed, true),
     ],
   },

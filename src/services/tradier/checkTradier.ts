@@ -1,6 +1,7 @@
 /** The checkup of Tradier: what docs/tradier.md says is not known, as far as eight calls show it. */
 import {
   acceptedFinding,
+  allowedFinding,
   type Checkup,
   clockFinding,
   countFinding,
@@ -8,7 +9,6 @@ import {
   type Finding,
   finding,
   headersFinding,
-  KNOWN,
   NOT_ASKED,
   type Probe,
   readableFinding,
@@ -22,6 +22,7 @@ import {
   itemsOf,
   optionsFinding,
 } from "../checkupOptions.ts";
+import { sizesFinding } from "../checkupSizes.ts";
 import { isObject, type Json, parseJson, textOf, valueAt } from "../json.ts";
 import { LIMITS } from "./tradierLimit.ts";
 import { TRADIER_CALLS } from "./writeTradier.ts";
@@ -44,8 +45,8 @@ export const TRADIER_CHECKUP: Checkup = {
       readableFinding("JSON", probed),
       headersFinding([ALLOWED, USED, "x-ratelimit-available", EXPIRY], probed),
       expiryFinding(EXPIRY, 1, probed),
-      allowedFinding(probed, isDelayed === true),
-      countFinding(USED, EXPIRY, probed),
+      allowedFinding(ALLOWED, [LIMITS[isDelayed ? "sandbox" : "production"].calls], probed),
+      countFinding({ name: USED, by: 1 }, EXPIRY, probed),
       objectFinding(of("one")),
       unmatchedFinding(of("unknown")),
       knownFinding("A class of shares has a quote by the archive's name", [CLASS_SHARE], of("unknown")),
@@ -72,17 +73,6 @@ function within(json: Json | undefined, ...keys: readonly string[]): Json | unde
 
 function documentOf(one: Probe | undefined): Json {
   return one?.answer.outcome === "quotes" ? parseJson(one.body) : null;
-}
-
-function allowedFinding(probed: readonly Probe[], isSandbox: boolean): Finding {
-  const documented = LIMITS[isSandbox ? "sandbox" : "production"].calls;
-  return finding(`${ALLOWED} is ${documented}, as the documentation says`, () => {
-    const said = [...new Set(probed.flatMap(({ headers }) => headers[ALLOWED]?.trim() ?? []))];
-    const [first = ""] = said;
-    if (said.length !== 1 || !/^\d{1,9}$/.test(first))
-      return ["unknown", `${said.length} numbers in the answers`];
-    return [Number(first) === documented ? "ok" : "not_so", `it says ${first}`];
-  });
 }
 
 function objectFinding(one: Probe | undefined): Finding {
@@ -114,39 +104,6 @@ function knownFinding(assumption: string, symbols: readonly string[], one: Probe
     const known = symbols.filter((symbol) => told.some(({ instrument }) => instrument.symbol === symbol));
     return [known.length === symbols.length ? "ok" : "not_so", `${known.length} of ${symbols.length}`];
   });
-}
-
-/** Shares of a round lot by the price, from the highest on (Regulation NMS, 242.600, in force from 2025-11-03). */
-const ROUND_LOTS = [
-  [10_000, 1],
-  [1_000, 10],
-  [250, 40],
-  [0, 100],
-] as const;
-
-/** Feeds quote round lots: in shares each size is a multiple of one, and in lots or hundreds hardly any is. */
-function sizesFinding(probed: readonly Probe[]): Finding {
-  return finding(
-    "Sizes of stocks are shares, as they are stored",
-    () => {
-      const quotes = probed
-        .flatMap(itemsOf)
-        .filter(({ instrument }) => instrument.symbol === KNOWN && instrument.strike === null);
-      const price = Number(quotes.find(({ quote }) => quote.last !== null)?.quote.last ?? 0);
-      const [, lot] = ROUND_LOTS.find(([above]) => price > above) ?? [0, 1];
-      const sizes = quotes
-        .flatMap(({ quote: { extended } }) => [extended.bidSize, extended.askSize])
-        .flatMap((size) => (size === null || size === "0" ? [] : [Number(size)]));
-      if (sizes.length === 0 || lot === 1) return ["unknown", "no size of a round lot came"];
-      const multiples = sizes.filter((size) => size % lot === 0).length;
-      const counted = `${multiples} of ${sizes.length} are multiples of a round lot`;
-      if (multiples === sizes.length) return ["ok", counted];
-      if (!sizes.every((size) => size < lot)) return ["unknown", counted];
-      return ["not_so", `${counted}, each is smaller: they are no shares`];
-    },
-    // Sizes in another unit are stored wrong for good.
-    "when it is not so",
-  );
 }
 
 /** Rho of puts as they were sent: it is not stored. */
