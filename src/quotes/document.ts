@@ -8,12 +8,7 @@
  * `null` means that the element was missing, empty, `null` or `na` (field notes, "Answers").
  */
 import { QuotekeeperError } from "../ground/errors.ts";
-import {
-  type InstrumentKey,
-  type OptionContract,
-  type OptionType,
-  plainStrike,
-} from "../market/instrument.ts";
+import { type InstrumentKey, type OptionType, plainStrike } from "../market/instrument.ts";
 import {
   type DividendField,
   EXTENDED_FIELDS,
@@ -96,9 +91,6 @@ export type ReadItem =
   | { ok: true; item: InstrumentQuote; oddFields: readonly OddField[]; fragment: string }
   | { ok: false; symbol: string | null; isOption: boolean | null; problem: string; fragment: string };
 
-/** How many contracts were open at the end of a date, `YYYY-MM-DD`; a whole number as text. */
-export type OpenInterest = { contract: OptionContract; date: string; openInterest: string };
-
 export type ReadDocument = {
   id: string | null;
   /**
@@ -111,7 +103,7 @@ export type ReadDocument = {
   /** `YYYY-MM-DD`, of an answer that lists expirations; absent: of any other. */
   expirations?: readonly string[];
   /** Open interest that comes without a quote. */
-  interests?: readonly OpenInterest[];
+  interests?: readonly InstrumentQuote[];
   /** Where the next page of the same is: `page` of its call. Absent: this is the last one. */
   nextPage?: string;
 };

@@ -18,7 +18,6 @@ import { NO_RATE_LIMIT } from "../quotes/rateLimit.ts";
 import { askedInstruments, type QuoteCall, type SavedCall } from "../quotes/call.ts";
 import { isPlainCall, isYamlPiece } from "./plainCall.ts";
 import { plainRows } from "./plainRows.ts";
-import { interestUnit } from "./interestUnit.ts";
 import { exportRows } from "./exportRows.ts";
 import { isExportCall } from "./exportCall.ts";
 import type { InstrumentIdentity, InstrumentRow, QuoteUnit, DeadLetter, AnswerRows } from "./rowTypes.ts";
@@ -69,7 +68,10 @@ export function rowsOf(record: ResponseRecord, position: { segment: string; offs
   }
   rows.units = withoutRepeated(offers, askedInstruments(call) === null);
   const { interests = [] } = answer.document;
-  rows.units.push(...interests.map((interest) => interestUnit(interest, record.observedAt)));
+  for (const item of interests) {
+    const unit = { observedAt: record.observedAt, delayed: false, quote: item.quote, fragment: null };
+    rows.units.push({ ...unit, instrument: instrumentRow(item), greeksDelta: null, interestOnly: true });
+  }
   return rows;
 }
 

@@ -271,7 +271,9 @@ function apartFinding(before: ProbedAnswer | undefined, after: Probe | undefined
 function interestFinding(asked: Probe | undefined): Finding {
   return seen("Contracts are listed with the open interest of a day before", asked, (one) => {
     const listed = one.answer.outcome === "quotes" ? (one.answer.document.interests ?? []) : [];
-    const before = listed.filter(({ date }) => date < exchangeDate(atOf(one))).length;
+    const before = listed.filter(
+      ({ quote }) => (quote.extended.openInterestDate ?? "") < exchangeDate(atOf(one)),
+    ).length;
     if (listed.length === 0) return ["unknown", "none was listed"];
     return [before === listed.length ? "ok" : "not_so", `${before} of ${listed.length}`];
   });

@@ -2,6 +2,7 @@
 import { dateOf, type Instant } from "../../ground/clock.ts";
 import { cutText } from "../../ground/outsideText.ts";
 import { exchangeDate, isDateText } from "../../market/calendar/dates.ts";
+import { option } from "../../market/instrument.ts";
 import { parseOccSymbol, requiredOccSymbol } from "../../market/occ.ts";
 import { withRoot } from "../../market/root.ts";
 import { keyOfSymbol, type QuoteCall, type SavedCall } from "../../quotes/call.ts";
@@ -10,7 +11,6 @@ import {
   type InstrumentQuote,
   MAX_ITEMS,
   NO_QUOTE,
-  type OpenInterest,
   type Quote,
   type ReadDocument,
   type ReadItem,
@@ -213,21 +213,15 @@ function contractsIn(
 }
 
 /** Numbers are text here, and null where nobody holds the contract or its count is not known. */
-function interestOf(contract: JsonObject, underlying: string): OpenInterest[] {
-  const [symbol, openInterest, date] = ["symbol", "open_interest", "open_interest_date"].map((name) =>
-    textOf(valueAt(contract, name)),
+function interestOf(contract: JsonObject, underlying: string): InstrumentQuote[] {
+  const [symbol, openInterest, date] = ["symbol", "open_interest", "open_interest_date"].map(
+    (name) => textOf(valueAt(contract, name)) ?? "",
   );
   const parsed = parseOccSymbol(symbol ?? "");
   if (!parsed || !symbol || !/^\d{1,18}$/.test(openInterest ?? "") || !isDateText(date ?? "")) return [];
-  const { expiration, optionType, strike } = parsed;
-  const named = withRoot(underlying, rootIn(symbol));
-  return [
-    {
-      contract: { ...named, expiration, optionType, strike },
-      date: date ?? "",
-      openInterest: openInterest ?? "",
-    },
-  ];
+  const extended = { ...NO_QUOTE.extended, openInterest: openInterest ?? "", openInterestDate: date ?? "" };
+  const item = unknownQuote(option({ ...parsed, ...withRoot(underlying, rootIn(symbol)) }));
+  return [{ ...item, quote: { ...NO_QUOTE, extended }, unknownSymbol: false }];
 }
 
 function rootIn(occ: string): string {
