@@ -113,6 +113,22 @@ export async function openCollecting(
   };
 }
 
+/** Collects the pages of a call, so many at most. @returns the last answer */
+export async function collectPages(
+  { collect }: Pick<Collecting, "collect">,
+  call: QuoteCall,
+  most = Infinity,
+): Promise<CollectedAnswer> {
+  let collected = await collect(call);
+  for (let page = 1; page < most; page++) {
+    const { answer } = collected;
+    const next = answer.outcome === "quotes" ? answer.document.nextPage : undefined;
+    if (next === undefined) break;
+    collected = await collect({ ...call, page: next } as QuoteCall);
+  }
+  return collected;
+}
+
 async function answersIn(dir: string): Promise<ResponseRecord[]> {
   const answers: ResponseRecord[] = [];
   for (const { name } of await listSegments(dir))
