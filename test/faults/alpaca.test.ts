@@ -30,7 +30,7 @@ test("rows and ledger of chains in pages are right when the collector is killed 
   const verdict = await killAtAlpaca(world, opened.fake, { kills: 5, random: seeded(7) });
 
   expect(verdict.violations).toEqual([]);
-  expect(verdict.figures["recounted"]).toBeGreaterThan(3);
+  expect(verdict.figures["recounted"]).toBeGreaterThan(2);
   expect(verdict.figures["quotes"]).toBeGreaterThan(0);
   expect(verdict.figures["pages"]).toBeGreaterThan(20);
   // Kills came between the pages of a chain.

@@ -15,16 +15,21 @@ import type { World, WorldOptions } from "./world.ts";
 /** From a slot to the next. */
 export const STEP_MS = 2_000;
 
-const jobOf = (expirations: string): string => `name: whole
-schedule: "*/${STEP_MS / 1_000} * * * * *"
+/** What is asked for, and how often. */
+type Demand = { expirations: string; stepMs: number };
+
+const ALL: Demand = { expirations: "listed", stepMs: STEP_MS };
+
+/** Fewer chains, for each is three calls where it comes in three pages; a slot outlasts a restart. */
+const FEW: Demand = { expirations: "{ next: 5, kind: weekly }", stepMs: 3 * STEP_MS };
+
+const jobOf = ({ expirations, stepMs }: Demand): string => `name: whole
+schedule: "*/${stepMs / 1_000} * * * * *"
 session: always
 symbols: [AAPL]
 chains:
   - { underlying: AAPL, expirations: ${expirations}, strikes: all }
 `;
-
-/** Each is three calls where it comes in three pages: fewer than are listed. */
-const FEW = "{ next: 5, kind: weekly }";
 
 /** So few contracts that a slow machine is done with them within a slot; the exchange of each is open around the clock. */
 const fakeOptions = () => ({
@@ -43,17 +48,17 @@ type LivingFake = {
 /** Opens a world on some database, with these options. */
 type Open = (options: WorldOptions) => Promise<World>;
 
-/** @param at the fake's address, settings of an account there, and which expirations are asked for */
+/** @param at the fake's address, settings of an account there, and what is asked for */
 async function worldAt<Fake extends LivingFake>(
   fake: Fake,
   {
     baseUrl,
     settings,
-    expirations = "listed",
+    demand = ALL,
   }: {
     baseUrl: string;
     settings: Record<string, string>;
-    expirations?: string;
+    demand?: Demand;
   },
   open: Open,
 ): Promise<{ fake: Fake; world: World }> {
@@ -66,8 +71,8 @@ async function worldAt<Fake extends LivingFake>(
         close: fake.close,
       }),
   });
-  writeFileSync(join(opened.env()["QUOTEKEEPER_JOBS_DIR"] ?? "", "whole.yaml"), jobOf(expirations));
-  return { fake, world: { ...opened, jobs: [{ name: "whole", stepMs: STEP_MS, names: [] }] } };
+  writeFileSync(join(opened.env()["QUOTEKEEPER_JOBS_DIR"] ?? "", "whole.yaml"), jobOf(demand));
+  return { fake, world: { ...opened, jobs: [{ name: "whole", stepMs: demand.stepMs, names: [] }] } };
 }
 
 export async function openTradierWorld(open: Open): Promise<{ fake: FakeTradier; world: World }> {
@@ -86,7 +91,7 @@ export async function openAlpacaWorld(open: Open): Promise<{ fake: FakeAlpaca; w
     QUOTES_ALPACA_KEY_ID: KEYS.keyId,
     QUOTES_ALPACA_SECRET_KEY: KEYS.secretKey,
   };
-  return worldAt(fake, { baseUrl: fake.dataUrl, settings, expirations: FEW }, open);
+  return worldAt(fake, { baseUrl: fake.dataUrl, settings, demand: FEW }, open);
 }
 
 /** Nobody is logged in. */

@@ -182,7 +182,8 @@ async function judged(
   verdict: Verdict,
   { world, broughtBy, lives, loggedOut, lists }: Judging,
 ): Promise<Verdict> {
-  const slots = await recountChains(world, STEP_MS, broughtBy);
+  const stepMs = world.jobs[0]?.stepMs ?? STEP_MS;
+  const slots = await recountChains(world, stepMs, broughtBy);
   const stopped = await stoppedIn(world.journalDir, lives);
   const settled = await settledIn(world.journalDir);
   const missedFor = (reason: string): number =>
@@ -196,7 +197,7 @@ async function judged(
     violations: [
       ...verdict.violations,
       ...wrongSlots(slots),
-      ...wrongReasons(slots, STEP_MS, { stopped, loggedOut, settled }),
+      ...wrongReasons(slots, stepMs, { stopped, loggedOut, settled }),
       ...(lists > MOST_LISTS ? [`the list of expirations was asked for ${lists} times`] : []),
     ],
   };
