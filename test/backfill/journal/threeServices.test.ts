@@ -1,6 +1,7 @@
 /** Journals of three services in one archive: as they were loaded live, in any order, and each fills the others' slots. */
 import { expect, test } from "@jest/globals";
 import type pg from "pg";
+import { readStoredWithin } from "../../../src/archive/ledger/storedWithin.ts";
 import type { QuoteCall } from "../../../src/quotes/call.ts";
 import { ALPACA } from "../../../src/services/alpaca/alpaca.ts";
 import { REFERENCE } from "../../../src/services/reference/reference.ts";
@@ -161,4 +162,24 @@ test("a slot that was missed at one service is filled by what the others' journa
     { slot: "15:01", stored: 3, missed: 0, instrument: "IBM", name: "alpaca sip" },
     { slot: "15:01", stored: 3, missed: 0, instrument: "MSFT", name: "tradier" },
   ]);
+});
+
+test("a chain in pages is stored within the minutes in which its last page came, and not where it was cut off before", async () => {
+  const { alpaca } = await threeMachines();
+  const chain = `chain AAPL:${EXPIRATION}`;
+  const windows = ["15:00", "15:01", "15:02"].map((time) => {
+    const from = new Date(`2026-11-20T${time}:00Z`);
+    return { from, to: new Date(from.getTime() + 60_000) };
+  });
+
+  const stored = await readStoredWithin(alpaca.pool, windows, {
+    ...{ source: "account", instruments: [chain], delayed: false },
+  });
+
+  expect(stored).toEqual(
+    new Map([
+      [0, new Set([chain])],
+      [1, new Set([chain])],
+    ]),
+  );
 });
