@@ -143,8 +143,13 @@ create macro latest_of(newest, quotes, extended) as table
   left join query_table(extended) e
     on e.instrument_id = n.instrument_id and e.observed_at = n.last_at and e.source_id = n.source_id;
 
+-- As newest_interest of PostgreSQL's: what was said more than seven days before a quote is not believed.
+create macro interest_of(quoted_at, said_at, open_interest) as case
+  when said_at > quoted_at - interval 7 days then open_interest
+end;
+
 -- The middle of two decimals is a decimal: half of their sum has one more place.
-create macro chain_of(latest) as table
+create macro chain_of(latest, interests) as table
   select c.underlying, c.expiration, c.strike, c.source, c.delayed, c.underlying_id,
          c.call_instrument_id, c.call_observed_at, c.call_bid, c.call_ask, c.call_mid, c.call_spread, c.call_last, c.call_delta,
          c.call_volume,
@@ -154,9 +159,9 @@ create macro chain_of(latest) as table
          u."last" as underlying_last,
          nullif(u."last", 0) / nullif(c.strike, 0) as moneyness,
          c.root,
-         c.call_quoted_at, c.call_traded_at, coalesce(c.call_open_interest, co.open_interest) as call_open_interest,
+         c.call_quoted_at, c.call_traded_at, coalesce(c.call_open_interest, interest_of(c.call_observed_at, co.observed_at, co.open_interest)) as call_open_interest,
          c.call_implied_volatility,
-         c.put_quoted_at, c.put_traded_at, coalesce(c.put_open_interest, po.open_interest) as put_open_interest,
+         c.put_quoted_at, c.put_traded_at, coalesce(c.put_open_interest, interest_of(c.put_observed_at, po.observed_at, po.open_interest)) as put_open_interest,
          c.put_implied_volatility,
          coalesce(p.name, c.source_name) as spot_source
   from (
@@ -202,7 +207,7 @@ create macro chain_of(latest) as table
   left join query_table(latest) u
     on u.instrument_id = c.underlying_id and u.source = c.source and u.source_name = coalesce(p.name, c.source_name)
    and (p.id is not null or u.delayed = c.delayed)
-  asof left join parts.interests co
+  asof left join query_table(interests) co
     on co.instrument_id = c.call_instrument_id and co.source_id = o.id and co.observed_at <= c.call_observed_at
-  asof left join parts.interests po
+  asof left join query_table(interests) po
     on po.instrument_id = c.put_instrument_id and po.source_id = o.id and po.observed_at <= c.put_observed_at;

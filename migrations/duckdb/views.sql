@@ -34,14 +34,18 @@ left join parts.extended_quotes e
 where q.observed_at <= as_of()
 qualify row_number() over (partition by q.instrument_id, q.source_id, q.delayed order by q.observed_at desc) = 1;
 
--- Open interest that came without a quote. No file of more than two weeks before is read for it.
-create view parts.interests as
+-- Open interest that came without a quote. Of now no file of more than two weeks before is read for it: a contract that nobody has quoted
+-- for so long has none here.
+create view parts.interests_as_of as
 select instrument_id, source_id, observed_at, open_interest
 from parts.extended_quotes
-where open_interest_date is not null and date > (as_of()::date - 14);
+where open_interest_date is not null and observed_at <= as_of();
 
--- With --as-of it is made of parts.latest_as_of.
-create view option_chain_latest as from chain_of('parts.latest_quotes');
+create view parts.interests as
+select * from parts.interests_as_of where observed_at > now() - interval 14 days;
+
+-- With --as-of it is made of parts.latest_as_of and parts.interests_as_of.
+create view option_chain_latest as from chain_of('parts.latest_quotes', 'parts.interests');
 
 -- PostgreSQL's own text.
 create view dividend_calendar as

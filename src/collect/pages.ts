@@ -16,6 +16,8 @@ export function nextPageOf(
   if (pages.count >= MOST_PAGES || (call.form !== "chain" && call.form !== "expirations")) return null;
   return {
     ...planned,
+    // Before what is not begun: where not all fits, each would be begun and none ended.
+    unseenSinceMs: -Infinity,
     call: { ...call, page },
     pages: {
       count: pages.count + 1,

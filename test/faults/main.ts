@@ -17,7 +17,7 @@ import { killPostmaster, startFaultServer } from "./kit/server.ts";
 import { type SharedService, startSharedService } from "./kit/sharedService.ts";
 import { startProxy } from "./kit/proxy.ts";
 import { openEmbeddedWorld, openWorld, openWorldOn, type World } from "./kit/world.ts";
-import { openEtradeWorld, openTradierWorld } from "./kit/livingWorld.ts";
+import { openAlpacaWorld, openEtradeWorld, openTradierWorld } from "./kit/livingWorld.ts";
 import { openCitusCluster } from "./kit/citusCluster.ts";
 import { killNodes } from "./scenarios/nodeKills.ts";
 import { takeDatabaseAway } from "./scenarios/away.ts";
@@ -33,7 +33,7 @@ import { poisonOne } from "./scenarios/poison.ts";
 import { NAMES, shareAccounts, sharedKeys, sharedSecrets, writeShared } from "./scenarios/sharedAccounts.ts";
 import { killServers } from "./scenarios/serverKills.ts";
 import type { Verdict } from "./scenarios/verdict.ts";
-import { killAtEtrade, killAtTradier } from "./scenarios/wholeChains.ts";
+import { killAtAlpaca, killAtEtrade, killAtTradier } from "./scenarios/wholeChains.ts";
 
 const { values: options } = parseArgs({
   options: {
@@ -120,6 +120,16 @@ const scenarios: Scenario[] = [
       const kills = Number(options.kills);
       return within(Promise.resolve(world), () =>
         killAtTradier(world, fake, { kills, random, onKill: progress }),
+      );
+    },
+  },
+  {
+    name: "alpaca kills",
+    run: async () => {
+      const { world, fake } = await openAlpacaWorld((given) => openWorld(server.url, given));
+      const kills = Number(options.kills);
+      return within(Promise.resolve(world), () =>
+        killAtAlpaca(world, fake, { kills, random, onKill: progress }),
       );
     },
   },

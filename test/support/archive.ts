@@ -54,6 +54,22 @@ export async function countsOf(pool: pg.Pool): Promise<Record<string, number>> {
   return Object.fromEntries(Object.entries(content).map(([table, { rows }]) => [table, rows]));
 }
 
+/**
+ * Quotes, open interest that stands alone, and sources, each in a line without the numbers that hang on the order of loading. Open
+ * interest alone has no row of `quotes`.
+ */
+export async function rowsSaidBy(pool: pg.Pool): Promise<string[]> {
+  const { rows } = await pool.query<{ line: string }>(
+    `select concat_ws(' ', s.name, i.symbol, i.root, i.expiration, i.option_type, i.strike,
+         to_jsonb(q) - 'instrument_id' - 'source_id', to_jsonb(e) - 'instrument_id' - 'source_id') as line
+     from quotes q full join extended_quotes e using (instrument_id, observed_at, source_id)
+     join instruments i on i.id = instrument_id join sources s on s.id = source_id
+     union all
+     select concat_ws(' ', 'source', kind, name, 'spot', spot, 'interest', interest) from sources`,
+  );
+  return rows.map(({ line }) => line).sort();
+}
+
 /** The rows of a query; numbers and times are text. */
 export async function rowsOfQuery(
   pool: pg.Pool,

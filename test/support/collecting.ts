@@ -11,12 +11,13 @@ import { listSegments } from "../../src/journal/segments.ts";
 import { uuidv7 } from "../../src/journal/uuid.ts";
 import { openJournal } from "../../src/journal/writer.ts";
 import { collectCall, type CollectedAnswer } from "../../src/collector/pipeline.ts";
+import { openFeed } from "../../src/collector/feed.ts";
 import type { QuoteCall } from "../../src/quotes/call.ts";
 import type { TestClock } from "./clock.ts";
 import { freshDatabase } from "./database.ts";
 import { tempDir } from "./tempDir.ts";
 import { REFERENCE } from "../../src/services/reference/reference.ts";
-import type { Credentials, Service } from "../../src/services/service.ts";
+import type { Credentials, OptionValues, Service } from "../../src/services/service.ts";
 
 /** A data path under way. */
 export type Collecting = {
@@ -26,6 +27,8 @@ export type Collecting = {
   loader: Loader;
   /** Takes one call from the socket to the tables. */
   collect: (call: QuoteCall) => Promise<CollectedAnswer>;
+  /** From now on calls are made with these settings of the account. */
+  choose: (options: OptionValues) => Promise<void>;
   /** What is in the journal, in order. */
   kept: () => Promise<ResponseRecord[]>;
 };
@@ -39,7 +42,14 @@ afterAll(async () => {
 /** Opens the stations towards a service; they are closed when the test file ends. */
 export async function openCollecting(
   clock: TestClock,
-  feed: { service?: Service; baseUrl: string; credentials: Credentials; source?: RecordSource },
+  feed: {
+    service?: Service;
+    baseUrl: string;
+    credentials: Credentials;
+    /** `own`: what the program takes it for. Default: simulated. */
+    source?: RecordSource | "own";
+    options?: OptionValues;
+  },
 ): Promise<Collecting> {
   const {
     service = REFERENCE,
@@ -55,27 +65,37 @@ export async function openCollecting(
   const journal = await openJournal({ dir: journalDir, clock, onProblem, upkeep: false });
   const loader = startLoader({ pool, journalDir, clock });
   const observe = createObserver(clock);
-  const { fetchQuotes, close } = openFetchQuotes({
-    service,
-    baseUrl,
-    credentials: () => credentials,
-    clock,
-    observe,
-    userAgent: "test",
-  });
+  const open = async (options: OptionValues) => {
+    const opened =
+      source === "own"
+        ? await openFeed(
+            {
+              ...{ name: DEFAULT_ACCOUNT, service, feed: { kind: "account", baseUrl, credentials, options } },
+              ...{ limit: service.limit.calls, limitGiven: false, limitWindowMs: service.limit.windowMs },
+            },
+            { dataDir: journalDir, clock, observe },
+          )
+        : {
+            ...openFetchQuotes({
+              ...{ service, baseUrl, options, clock, observe, userAgent: "test" },
+              credentials: () => credentials,
+            }),
+            sourceOf: () => source,
+          };
+    closers.push(opened.close);
+    return opened;
+  };
+  let opened = await open(feed.options ?? {});
   closers.push(
     () => loader.close(1_000),
     () => journal.close(),
-    () => close(),
   );
   const stations = {
     account: { name: DEFAULT_ACCOUNT, service },
-    fetchQuotes,
     journal,
     loader,
     calls: NO_CALL_LOG,
     requestId: () => uuidv7(clock.now().getTime(), clock.random(16)),
-    sourceOf: () => source,
   };
   return {
     url,
@@ -84,12 +104,29 @@ export async function openCollecting(
     loader,
     collect: async (call) => {
       const slotAt = instantFromDate(clock.now());
-      const collected = await collectCall({ call, jobs: ["test-job"], slotAt }, stations);
+      const collected = await collectCall({ call, jobs: ["test-job"], slotAt }, { ...stations, ...opened });
       await loader.drain();
       return collected;
     },
+    choose: async (options) => void (opened = await open(options)),
     kept: () => answersIn(journalDir),
   };
+}
+
+/** Collects the pages of a call, so many at most. @returns the last answer */
+export async function collectPages(
+  { collect }: Pick<Collecting, "collect">,
+  call: QuoteCall,
+  most = Infinity,
+): Promise<CollectedAnswer> {
+  let collected = await collect(call);
+  for (let page = 1; page < most; page++) {
+    const { answer } = collected;
+    const next = answer.outcome === "quotes" ? answer.document.nextPage : undefined;
+    if (next === undefined) break;
+    collected = await collect({ ...call, page: next } as QuoteCall);
+  }
+  return collected;
 }
 
 async function answersIn(dir: string): Promise<ResponseRecord[]> {

@@ -35,6 +35,7 @@ export async function publicViews(asOf: Instant | null): Promise<string[]> {
     const list = columns.map((column) => `"${column.name}"`).join(", ");
     return `create view ${name} as select ${list} from parts.${name}`;
   });
-  const chain = "create or replace view option_chain_latest as from chain_of('parts.latest_as_of')";
+  const chain =
+    "create or replace view option_chain_latest as from chain_of('parts.latest_as_of', 'parts.interests_as_of')";
   return [...tables, await read("views"), ...(asOf === null ? [] : [chain])];
 }

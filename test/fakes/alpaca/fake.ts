@@ -33,6 +33,8 @@ export type FakeAlpacaOptions = Partial<Omit<SnapshotOptions, "market"> & Listin
     adjusted?: RouteContext["adjusted"];
     /** Default: as many as are asked for. */
     mostOfAPage?: RouteContext["mostOfAPage"];
+    /** Default: as `mostOfAPage`. */
+    mostOfAList?: RouteContext["mostOfAList"];
     /** Faults on purpose. */
     faults?: readonly FaultRule<FaultName>[];
     /** Of the data host; the trading host has the next one. Default: 0, any free ports of loopback. */
@@ -70,6 +72,7 @@ export async function startFakeAlpaca(options: FakeAlpacaOptions): Promise<FakeA
     plan,
     adjusted: options.adjusted ?? {},
     mostOfAPage: options.mostOfAPage ?? Infinity,
+    mostOfAList: options.mostOfAList ?? options.mostOfAPage ?? Infinity,
     manyRoots: options.manyRoots ?? MANY_ROOTS,
     mostStrikes: options.mostStrikes ?? MOST_STRIKES,
     snapshots: createSnapshots({

@@ -24,6 +24,8 @@ export type RouteContext = ListingRules & {
   plan: Plan;
   /** Most contracts of a page, whatever `limit` is asked for: a page may hold fewer though more follow. */
   mostOfAPage: number;
+  /** The same of the trading host's list of contracts. */
+  mostOfAList: number;
   /** A contract of an adjusted root that stands in an underlying's chain, by the underlying: its OCC symbol. */
   adjusted: Readonly<Record<string, string>>;
 };
@@ -261,7 +263,7 @@ function contracts({ fields, at }: Asked, context: RouteContext): Document | Fau
       : [],
   );
   const from = Number(Buffer.from(fields.get("page_token") ?? "", "base64").toString() || 0);
-  const next = from + Math.min(limit, context.mostOfAPage);
+  const next = from + Math.min(limit, context.mostOfAList);
   return {
     option_contracts: all.slice(from, next).map((one) => writtenContract(one, at)),
     next_page_token: next < all.length ? Buffer.from(String(next)).toString("base64") : null,

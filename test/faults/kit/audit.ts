@@ -12,6 +12,7 @@ import {
   answerFindings,
   countRows,
   dividendText,
+  quotesOf,
   readPositions,
   readStored,
   type RowCounts,
@@ -50,6 +51,8 @@ export class Auditor {
   readonly #lastDividend = new Map<string, string>();
   /** Numbers of the answers that the journal holds. */
   readonly #numbers = new Set<number>();
+  /** Rows of open interest alone. */
+  #alone = 0;
   #report: AuditReport = { journaled: 0, loaded: 0, quotes: 0, dividends: 0, violations: [] };
 
   constructor(pool: pg.Pool, journalDir: string) {
@@ -141,7 +144,8 @@ export class Auditor {
   #compareAnswer(answer: AnswerRows, found: StoredAnswer | undefined): void {
     const { position, units } = answer;
     this.#report.loaded += 1;
-    this.#report.quotes += units.length;
+    this.#report.quotes += quotesOf(units);
+    this.#alone += units.length - quotesOf(units);
     for (const finding of answerFindings(answer, found)) this.#found(finding);
     const dividends = this.#expectedDividends(units);
     this.#report.dividends += dividends.length;
@@ -167,7 +171,13 @@ export class Auditor {
   /** Rows that belong to no answer of the journal show in the totals alone. */
   #compareCounts(counts: RowCounts): void {
     const { loaded, quotes, dividends } = this.#report;
-    const expected: RowCounts = { responses: loaded, quotes, extended: quotes, dividends, deadLetters: 0 };
+    const expected: RowCounts = {
+      responses: loaded,
+      quotes,
+      extended: quotes + this.#alone,
+      dividends,
+      deadLetters: 0,
+    };
     for (const [table, count] of Object.entries(expected) as [keyof RowCounts, number][])
       if (counts[table] !== count) this.#found(`${counts[table]} ${table} in place of ${count}`);
   }

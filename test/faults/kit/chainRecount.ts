@@ -2,9 +2,19 @@
 import type pg from "pg";
 import { readSegment } from "../../../src/journal/reader.ts";
 import { listSegments } from "../../../src/journal/segments.ts";
+import type { QuoteCall } from "../../../src/quotes/call.ts";
 
-/** Something due that an answer holds, as the ledger names it, and when it was asked for, epoch ms UTC. */
-type Brought = { name: string; askedMs: number };
+/** An answer with status 200, as the journal has it, with its text and when it was asked for, epoch ms UTC. */
+export type Kept = {
+  request: QuoteCall;
+  slotAt: string | null;
+  observedAt: string;
+  body: string;
+  askedMs: number;
+};
+
+/** Something due that answers hold, as the ledger names it, and when they were asked for: the first, and the last of them. */
+export type Brought = { name: string; fromMs: number; askedMs: number };
 
 export type RecountedSlot = {
   atMs: number;
@@ -15,16 +25,22 @@ export type RecountedSlot = {
   lost: string[];
 };
 
-/** The service's names in a body with status 200, read by no reader of the program. */
-type NamesOf = (body: string) => string[];
+/** What answers brought, in their order, read by no reader of the program. */
+export type BroughtBy = (answers: readonly Kept[]) => Brought[];
+
+/** Each answer is whole. @param namesOf the service's names in a body */
+export function eachWhole(namesOf: (body: string) => string[]): BroughtBy {
+  return (answers) =>
+    answers.flatMap(({ body, askedMs }) => namesOf(body).map((name) => ({ name, fromMs: askedMs, askedMs })));
+}
 
 /** @param stepMs from a slot to the next */
 export async function recountChains(
   { pool, journalDir }: { pool: pg.Pool; journalDir: string },
   stepMs: number,
-  namesOf: NamesOf,
+  broughtBy: BroughtBy,
 ): Promise<RecountedSlot[]> {
-  const answers = await answersIn(journalDir, namesOf);
+  const all = broughtBy(await keptIn(journalDir));
   const { rows } = await pool.query<{
     at: string;
     due: string[];
@@ -38,7 +54,7 @@ export async function recountChains(
   return rows.map(({ at, due, misses }) => {
     const atMs = Date.parse(at);
     const brought = new Set(
-      answers.filter(({ askedMs }) => askedMs >= atMs && askedMs < atMs + stepMs).map(({ name }) => name),
+      all.filter(({ fromMs, askedMs }) => fromMs >= atMs && askedMs < atMs + stepMs).map(({ name }) => name),
     );
     // One row stands for all that was due.
     const missed = misses.flatMap(({ name, reason }) =>
@@ -58,14 +74,15 @@ export function wrongSlots(slots: readonly RecountedSlot[]): string[] {
   });
 }
 
-async function answersIn(journalDir: string, namesOf: NamesOf): Promise<Brought[]> {
-  const answers: Brought[] = [];
+/** The answers with status 200, in the journal's order. */
+export async function keptIn(journalDir: string): Promise<Kept[]> {
+  const kept: Kept[] = [];
   for (const { name: segment } of await listSegments(journalDir))
     for await (const item of readSegment(journalDir, segment)) {
       if (item.kind !== "record" || item.record.kind !== "response" || item.record.status !== 200) continue;
-      const { body, requestedAt } = item.record;
+      const { body, request, requestedAt, ...rest } = item.record;
       const askedMs = Date.parse(requestedAt);
-      answers.push(...namesOf(Buffer.from(body).toString()).map((name) => ({ name, askedMs })));
+      kept.push({ ...rest, request: request as QuoteCall, body: Buffer.from(body).toString(), askedMs });
     }
-  return answers;
+  return kept;
 }

@@ -9,6 +9,8 @@ export type StoredAnswer = {
   responses: string[];
   /** `name bid ask last volume`, one for each row of `quotes`, the volume from `extended_quotes`. */
   quotes: string[];
+  /** `name openInterest date`, one for each row of `extended_quotes` without one of `quotes`. */
+  interests: string[];
   /** `name amount exDate yield`. */
   dividends: string[];
 };
@@ -34,14 +36,19 @@ export async function readStored(
 ): Promise<Map<string, StoredAnswer>> {
   const stored = new Map<string, StoredAnswer>();
   const of = (at: string): StoredAnswer => {
-    const answer = stored.get(at) ?? { responses: [], quotes: [], dividends: [] };
+    const answer = stored.get(at) ?? { responses: [], quotes: [], interests: [], dividends: [] };
     stored.set(at, answer);
     return answer;
   };
-  const ask = async (kind: keyof StoredAnswer, columns: string, from: string): Promise<void> => {
+  const ask = async (
+    kind: keyof StoredAnswer,
+    columns: string,
+    from: string,
+    where = "true",
+  ): Promise<void> => {
     const { rows } = await client.query<{ at: string; text: string }>(
       `select ${AT("t.observed_at")} as at, ${columns} as text from ${from}
-       where t.observed_at = any ($1::timestamptz[]) and t.observed_at between $2 and $3`,
+       where t.observed_at = any ($1::timestamptz[]) and t.observed_at between $2 and $3 and ${where}`,
       [instants, instants[0], instants.at(-1)],
     );
     for (const { at, text } of rows) of(at)[kind].push(text);
@@ -54,6 +61,14 @@ export async function readStored(
        on e.instrument_id = t.instrument_id and e.observed_at = t.observed_at and e.source_id = t.source_id`,
   );
   await ask(
+    "interests",
+    `concat_ws(' ', ${NAME}, t.open_interest, t.open_interest_date)`,
+    `extended_quotes t join instruments i on i.id = t.instrument_id left join quotes q
+       on q.instrument_id = t.instrument_id and q.observed_at = t.observed_at and q.source_id = t.source_id
+         and q.observed_at = any ($1::timestamptz[]) and q.observed_at between $2 and $3`,
+    "q.observed_at is null",
+  );
+  await ask(
     "dividends",
     `concat_ws(' ', ${NAME}, t.amount, t.ex_date, t.yield)`,
     "dividends t join instruments i on i.id = t.instrument_id",
@@ -64,22 +79,39 @@ export async function readStored(
 const joined = (values: readonly (string | null)[]): string =>
   values.filter((value) => value !== null).join(" ");
 
+/** Open interest alone has no row of `quotes`. */
+const isAlone = ({ interestOnly }: QuoteUnit): boolean => interestOnly === true;
+const hasQuote = (unit: QuoteUnit): boolean => !isAlone(unit);
+
+/** How many rows of `quotes` units have. */
+export function quotesOf(units: readonly QuoteUnit[]): number {
+  return units.filter(hasQuote).length;
+}
+
 /** What does not hold of an answer's row and of its quotes, in words. */
 export function answerFindings(
   { record, position, units }: AnswerRows,
   found: StoredAnswer | undefined,
 ): string[] {
   const at = `${position.segment} at ${position.offset}`;
-  const { responses, quotes } = found ?? { responses: [], quotes: [] };
-  const expected = units.map((unit) => {
+  const { responses, quotes, interests } = found ?? { responses: [], quotes: [], interests: [] };
+  const expected = units.filter(hasQuote).map((unit) => {
     const { bid, ask, last, extended } = unit.quote;
     return joined([unitName(unit), bid, ask, last, extended.volume]);
   });
+  const alone = units.filter(isAlone).map((unit) => {
+    const { openInterest, openInterestDate } = unit.quote.extended;
+    return joined([unitName(unit), openInterest, openInterestDate]);
+  });
   const isPlaced = responses.join("\n") === `${position.segment} ${position.offset} ${record.requestId}`;
   const isWhole = quotes.toSorted().join("\n") === expected.toSorted().join("\n");
+  const areAlone = interests.toSorted().join("\n") === alone.toSorted().join("\n");
   return [
     ...(isPlaced ? [] : [`${at}: the table responses has ${JSON.stringify(responses)} for it`]),
     ...(isWhole ? [] : [`${at}: ${quotes.length} of ${expected.length} quotes are stored as they came`]),
+    ...(areAlone
+      ? []
+      : [`${at}: ${interests.length} of ${alone.length} open interests are stored as they came`]),
   ];
 }
 

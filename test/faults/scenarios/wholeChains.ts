@@ -1,12 +1,14 @@
 /** kill -9 of collectors of a living service's whole chains: beside the usual verdict a recount of what came of each slot, and why. */
 import { setTimeout as delay } from "node:timers/promises";
 import { systemClock } from "../../../src/ground/clock.ts";
+import type { FakeAlpaca } from "../../fakes/alpaca/fake.ts";
 import type { FakeEtrade } from "../../fakes/etrade/fake.ts";
 import type { FakeTradier } from "../../fakes/tradier/fake.ts";
 import { until } from "../../support/until.ts";
-import { recountChains, wrongSlots } from "../kit/chainRecount.ts";
+import { type BroughtBy, eachWhole, keptIn, recountChains, wrongSlots } from "../kit/chainRecount.ts";
 import { type Lasting, type Span, settledIn, stoppedIn, withLives, wrongReasons } from "../kit/lives.ts";
 import { logIn, STEP_MS } from "../kit/livingWorld.ts";
+import { askedAgain, lostRows, runsOf } from "../kit/pageRecount.ts";
 import type { World } from "../kit/world.ts";
 import { killCollectors } from "./collectorKills.ts";
 import type { Verdict } from "./verdict.ts";
@@ -36,9 +38,42 @@ export async function killAtTradier(
   };
   const lists = fake.calls.filter(({ path, status }) => path.endsWith("/expirations") && status === 200);
   return judged(verdict, {
-    ...{ world, namesIn, lives: watched.lives, lists: lists.length },
+    ...{ world, broughtBy: eachWhole(namesIn), lives: watched.lives, lists: lists.length },
     loggedOut: { surely: [], perhaps: [] },
   });
+}
+
+/** At Alpaca, where chains and the list of contracts come in pages: kills come between those of one chain too. */
+export async function killAtAlpaca(
+  world: World,
+  fake: Pick<FakeAlpaca, "calls">,
+  killing: Killing,
+): Promise<Verdict> {
+  const watched = withLives(world);
+  const verdict = await killCollectors(watched.world, { ...killing, demand: "paged chains'" });
+  const kept = await keptIn(world.journalDir);
+  const { brought, cut } = runsOf(kept);
+  const found = await judged(verdict, {
+    ...{ world, broughtBy: () => brought, lives: watched.lives, lists: wholeLists(fake) },
+    loggedOut: { surely: [], perhaps: [] },
+  });
+  const pages = kept.filter(({ request }) => request.form === "chain").length;
+  const lost = await lostRows(world.pool, kept);
+  return {
+    ...found,
+    figures: { ...found.figures, pages, cutChains: cut },
+    violations: [...found.violations, ...askedAgain(kept), ...lost],
+  };
+}
+
+/** How often the service has given the last page of the list of contracts, by its own log. */
+function wholeLists({ calls }: Pick<FakeAlpaca, "calls">): number {
+  const from = calls.flatMap(({ path, query, status }) =>
+    path === "/v2/options/contracts" && status === 200
+      ? [Number(Buffer.from(query["page_token"] ?? "", "base64").toString())]
+      : [],
+  );
+  return from.filter((place) => place === Math.max(...from)).length;
 }
 
 /**
@@ -63,7 +98,7 @@ export async function killAtEtrade(
   });
   const lists = fake.calls.filter(({ path, status }) => path.endsWith("expiredate") && status === 200);
   const found = await judged(verdict, {
-    ...{ world, namesIn: namesOfEtrade, lives: watched.lives, lists: lists.length },
+    ...{ world, broughtBy: eachWhole(namesOfEtrade), lives: watched.lives, lists: lists.length },
     loggedOut: {
       surely: spells.map(({ surely }) => surely),
       perhaps: [{ fromMs: -Infinity, toMs: first.toMs }, ...spells.map(({ perhaps }) => perhaps)],
@@ -136,7 +171,7 @@ function namesOfEtrade(body: string): string[] {
 
 type Judging = {
   world: World;
-  namesIn: (body: string) => string[];
+  broughtBy: BroughtBy;
   lives: ReturnType<typeof withLives>["lives"];
   loggedOut: Lasting;
   /** How many lists of expirations the service has answered. */
@@ -145,9 +180,10 @@ type Judging = {
 
 async function judged(
   verdict: Verdict,
-  { world, namesIn, lives, loggedOut, lists }: Judging,
+  { world, broughtBy, lives, loggedOut, lists }: Judging,
 ): Promise<Verdict> {
-  const slots = await recountChains(world, STEP_MS, namesIn);
+  const stepMs = world.jobs[0]?.stepMs ?? STEP_MS;
+  const slots = await recountChains(world, stepMs, broughtBy);
   const stopped = await stoppedIn(world.journalDir, lives);
   const settled = await settledIn(world.journalDir);
   const missedFor = (reason: string): number =>
@@ -161,7 +197,7 @@ async function judged(
     violations: [
       ...verdict.violations,
       ...wrongSlots(slots),
-      ...wrongReasons(slots, STEP_MS, { stopped, loggedOut, settled }),
+      ...wrongReasons(slots, stepMs, { stopped, loggedOut, settled }),
       ...(lists > MOST_LISTS ? [`the list of expirations was asked for ${lists} times`] : []),
     ],
   };
