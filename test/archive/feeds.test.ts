@@ -4,7 +4,6 @@ import { expect, test } from "@jest/globals";
 import type pg from "pg";
 import { readChain } from "../../src/archive/ask/chainRows.ts";
 import { loadAll } from "../../src/archive/load/loader.ts";
-import { fillSlots } from "../../src/archive/refill/fillSlots.ts";
 import { migrate } from "../../src/archive/schema/migrations.ts";
 import type { QuoteCall } from "../../src/quotes/call.ts";
 import { ALPACA } from "../../src/services/alpaca/alpaca.ts";
@@ -12,9 +11,7 @@ import { rowsOfQuery } from "../support/archive.ts";
 import { createTestClock } from "../support/clock.ts";
 import { freshDatabase } from "../support/database.ts";
 import { answerRecord, appendAll } from "../support/journal.ts";
-import { settled } from "../support/ledger.ts";
 import { tempDir } from "../support/tempDir.ts";
-import { answerXml, equityXml } from "../support/xml.ts";
 import { plainDatabase } from "../support/tierWorld.ts";
 
 /** An answer of a recorded shape, as the collector keeps it. */
@@ -135,36 +132,6 @@ test("a rebuild of such an archive changes no row, and each answer of pages says
     { form: "chain", page: "ACME QUNNRQ==", has_more: null },
     { form: "expirations", page: null, has_more: true },
   ]);
-});
-
-test("delayed quotes of a feed fill what a job missed that did not ask for delayed ones, and others do not", async () => {
-  const { pool } = await freshDatabase();
-  const dir = tempDir();
-  await appendAll(dir, [
-    kept("15:42:07", "first-day-and-halted-for-years"),
-    settled(
-      "2026-11-24T15:43:00.000000Z",
-      "2026-11-24T15:42:00.000000Z",
-      ["NEWCO", "ACME"],
-      ["NEWCO transport", "ACME transport"],
-    ),
-    answerRecord("2026-11-24T15:42:09.000000Z", answerXml(equityXml("ACME", {})), {
-      request: { form: "symbols", symbols: ["ACME"], delayed: true },
-    }),
-  ]);
-  await loadAll({ pool, journalDir: dir, clock: createTestClock() });
-
-  await fillSlots(pool, {
-    ...{ from: null, to: null, by: "journal", now: "2026-11-24T16:00:00.000000Z" },
-    polled: { delayedJobs: [], endOf: ({ slotMs }) => slotMs + 60_000 },
-  });
-
-  expect(
-    await rowsOfQuery(
-      pool,
-      "select f.instrument, s.name from fills f join sources s on s.id = f.fill_source_id",
-    ),
-  ).toEqual([{ instrument: "NEWCO", name: "alpaca delayed_sip" }]);
 });
 
 const citusTest = process.env["TEST_CITUS_URL"] ? test : test.skip;

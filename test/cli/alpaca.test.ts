@@ -9,6 +9,9 @@ import { type FakeAlpaca, type FakeAlpacaOptions, KEYS } from "../fakes/alpaca/f
 import { rowsOfQuery } from "../support/archive.ts";
 import { createTestClock, type TestClock } from "../support/clock.ts";
 import { type Given, openFakeAlpaca } from "../support/livingFakes.ts";
+import { appendAll } from "../support/journal.ts";
+import { settled } from "../support/ledger.ts";
+import { tempDir } from "../support/tempDir.ts";
 import { until } from "../support/until.ts";
 import { capturedEdges, run } from "./edges.ts";
 import { surroundings } from "./oneJob.ts";
@@ -30,7 +33,6 @@ function answered({ calls }: FakeAlpaca, path: RegExp) {
   return calls.filter((call) => call.status === 200 && path.test(call.path));
 }
 
-const STOCKS = /^\/v2\/stocks\/snapshots$/;
 const LISTS = /^\/v1beta1\/options\/snapshots$/;
 const CHAINS = /^\/v1beta1\/options\/snapshots\//;
 const CONTRACTS = /^\/v2\/options\/contracts$/;
@@ -327,6 +329,33 @@ test("rows keep their feed when the settings change, and a replay of the journal
   const kept = readdirSync(journal).map((name) => readFileSync(join(journal, name), "utf8"));
   expect(kept.join("")).not.toContain(KEYS.secretKey);
   expect(kept.join("")).not.toContain(KEYS.keyId);
+});
+
+test("what a job missed is filled by the feed's delayed quotes from another journal, and at a service that was asked for others it is not", async () => {
+  const { env, clock, pool } = await world(JOB, { clock: createTestClock(IN_SESSION) });
+  expect(await run(["poll", "--symbols", "AAPL"], env, clock)).toMatchObject({ exitCode: 0 });
+  const [answer] = await rowsOfQuery(pool, "select observed_at from quotes");
+  const missed = settled(
+    "2026-11-24T15:43:00.000000Z",
+    "2026-11-24T15:42:00.000000Z",
+    ["AAPL"],
+    ["AAPL transport"],
+    { job: "us" },
+  );
+  const journal = join(tempDir(), "journal");
+  await appendAll(journal, [missed]);
+  const { QUOTES_SERVICE: _service, QUOTES_BASE_URL: _address, ...others } = env;
+  const ofReference = Object.fromEntries(
+    Object.entries(others).filter(([name]) => !name.startsWith("QUOTES_")),
+  );
+  const fills = "select instrument, fill_source_id > 2 as apart, observed_at from fills";
+
+  expect(await run(["backfill", "--journal", journal], ofReference, clock)).toMatchObject({ exitCode: 0 });
+  const before = await rowsOfQuery(pool, fills);
+  expect(await run(["backfill", "--journal", journal], env, clock)).toMatchObject({ exitCode: 0 });
+
+  expect(before).toEqual([]);
+  expect(await rowsOfQuery(pool, fills)).toEqual([{ instrument: "AAPL", apart: true, ...answer }]);
 });
 
 test("without its keys the settings say which variables are missing, and a file of accounts has the options by name", async () => {

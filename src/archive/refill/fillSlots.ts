@@ -24,7 +24,7 @@ type MissedShare = { job: string; slotAt: string; sourceId: number; accountId: n
 
 /** What the job files say of the slots that are to be filled. */
 export type PolledJobs = {
-  /** Jobs that ask for delayed quotes: theirs alone are filled by delayed ones. */
+  /** Jobs whose quotes are or may be delayed: theirs alone are filled by delayed ones. */
   delayedJobs: readonly string[];
   /** When a slot was over, epoch ms UTC: at most a day after it began. */
   endOf: (slot: MissedSlot) => number;
@@ -56,10 +56,6 @@ const MISSED_SLOTS = `
 /** When a quote was asked for; one that nobody asked for has its own time. */
 const ASKED_AT = `coalesce((select min(r.requested_at) from responses r
   where r.observed_at = q.observed_at and r.source_id = q.source_id), q.observed_at)`;
-
-/** Whether a quote was asked for as a delayed one: a service may answer with those whatever was asked for. */
-const ASKED_DELAYED = `coalesce((select bool_or((r.request ->> 'delayed')::boolean) from responses r
-  where r.observed_at = q.observed_at and r.source_id = q.source_id), q.delayed)`;
 
 /**
  * The quotes that fill a miss: the first of its instrument that was asked for within the slot, from its own market, whichever
@@ -95,7 +91,7 @@ const FOUND = `
     join sources s on s.id = q.source_id
     where n.name = w.name
       and (s.kind = w.market or (s.kind = 'import' and w.market = 'account'))
-      and (not ${ASKED_DELAYED} or w.job = any ($6::text[]))
+      and (not q.delayed or w.job = any ($6::text[]))
       and ${ASKED_AT} >= w.slot_at and ${ASKED_AT} < w.ends_at
     order by s.kind <> w.market, q.observed_at
     limit 1

@@ -13,7 +13,6 @@ import {
   type PieceTable,
 } from "../../read/exportCall.ts";
 import type { Instant } from "../../ground/clock.ts";
-import type { QuotekeeperError } from "../../ground/errors.ts";
 import { type Piece, type PieceBatch, uuidOf, hashOf } from "../files/piece.ts";
 import type { KnownPiece } from "../../archive/refill/knownPieces.ts";
 import { parquetRows } from "../../files/tables/readParquet.ts";

@@ -166,7 +166,8 @@ export async function withMigrated<T>(
 export async function polledJobs(config: Config): Promise<PolledJobs> {
   const { jobs, calendar } = await readJobs(config.jobsDir).catch(() => ({ jobs: [], calendar: [] }));
   return {
-    delayedJobs: jobs.filter(({ delayed }) => delayed).map(({ name }) => name),
+    // Where a feed says whether quotes are delayed, no job does.
+    delayedJobs: jobs.filter(({ delayed }) => delayed || config.service.sourceOf).map(({ name }) => name),
     endOf: pastSlotEnds(jobs, createCalendar(calendar)),
   };
 }
