@@ -205,13 +205,6 @@ function optionsOf(entry: Entry, { options = [] }: Service, settings: AccountSet
   return chosen.length > 0 ? Object.freeze(Object.fromEntries(chosen) as OptionValues) : null;
 }
 
-/** The addresses that an entry gives beside `baseUrl`. */
-function addressesOf(entry: Entry, { options = [] }: Service): (readonly [string, string | undefined])[] {
-  return options.flatMap((option) =>
-    "address" in option ? [[option.name, baseUrl.safeParse(entry[option.name]).data] as const] : [],
-  );
-}
-
 /** The service of an account; that of the settings where its own is not known, which is told already. */
 function serviceOf({ service }: { service?: string | undefined }, settings: AccountSettings): Service {
   return (service === undefined ? null : serviceNamed(service)) ?? settings.service;
@@ -249,9 +242,11 @@ function lookAt(
     if (given === undefined)
       told(index, "baseUrl", ` has no baseUrl: ${service.title} has no address that everybody calls`);
     const url = baseUrl.safeParse(given).data;
-    for (const [option, address] of [["baseUrl", url] as const, ...addressesOf(entry, service)])
+    for (const option of ["baseUrl", ...OPTIONS.map((one) => one.option.name)]) {
+      const address = option === "baseUrl" ? url : baseUrl.safeParse(entry[option]).data;
       if (address !== undefined && !allowsHttp && !staysPrivate(address))
         told(index, option, `.${option}: expected https, or QUOTES_ALLOW_HTTP=true to go without encryption`);
+    }
     if (url !== undefined) first ??= { service, url, index };
     if (url !== undefined && first !== null && (service !== first.service || url !== first.url)) {
       const option = service === first.service ? "baseUrl" : "service";

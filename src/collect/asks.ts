@@ -212,11 +212,8 @@ export function optionCall(
 }
 
 function sameCalls(one: DuePart["job"], other: DuePart["job"]): boolean {
-  return (
-    one.delayed === other.delayed &&
-    one.watchlist === other.watchlist &&
-    one.optionsInList === other.optionsInList
-  );
+  const { delayed, watchlist, optionsInList } = other;
+  return one.delayed === delayed && one.watchlist === watchlist && one.optionsInList === optionsInList;
 }
 
 type UrgentAsk = Ask & Pick<Urgency, "unseenSinceMs">;
