@@ -162,6 +162,14 @@ test("IEX's quotes are of real time and of one exchange", async () => {
   ]);
 });
 
+test("a stub quote is told by its width, which is not needed", async () => {
+  const { verdictOf } = await checkedAgainst({
+    changed: { one: each("latestQuote", { bp: 54.1, ap: 67.9 }) },
+  });
+
+  expect(verdictOf("The quote of a large fund is narrow")).toEqual(["not_so", "it is 22.6 % wide", false]);
+});
+
 test("sizes in round lots are told as no shares, which is needed", async () => {
   const lots = each("latestQuote", { as: 3, bs: 17 });
   const { verdictOf } = await checkedAgainst({

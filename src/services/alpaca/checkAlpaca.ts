@@ -114,6 +114,7 @@ export const ALPACA_CHECKUP: Checkup = {
       countFinding({ name: REMAINING, by: -1 }, RESET, probed.slice(0, KINDS.indexOf("malformed"))),
       ageFinding(probed.slice(0, 1), isDelayedFeed(feedOf(one))),
       exchangeFinding(one),
+      stubFinding(one),
       sizesFinding(probed),
       barFinding(one),
       needed(toldFinding("An unknown symbol is left out of the answer", of("unknown"), UNKNOWN)),
@@ -192,6 +193,19 @@ function planFinding(what: string, asked: Probe | undefined): Finding {
     return [refusesFeed(one.answer) ? "not_so" : verdict, `${feedOf(one)}, HTTP ${one.status}`];
   };
   return needed(seen(`The account's plan has the feed of ${what}`, asked, judge));
+}
+
+/** A quote that is wider, in parts of its middle, is a stub: it is stored as it came. */
+const WIDEST = 0.05;
+
+function stubFinding(asked: Probe | undefined): Finding {
+  return seen("The quote of a large fund is narrow, and no stub", asked, (one) => {
+    const [quote] = itemsOf(one).map((item) => item.quote);
+    const [bid, ask] = [Number(quote?.bid ?? NaN), Number(quote?.ask ?? NaN)];
+    if (Number.isNaN(bid + ask)) return ["unknown", "one side has no price"];
+    const width = (2 * (ask - bid)) / (ask + bid);
+    return [width < WIDEST ? "ok" : "not_so", `it is ${(100 * width).toFixed(1)} % wide`];
+  });
 }
 
 /** In a minute that slides it would be when the oldest counted call leaves it. */

@@ -62,7 +62,8 @@ export async function readStored(
   );
   await ask(
     "interests",
-    `concat_ws(' ', ${NAME}, t.open_interest, t.open_interest_date)`,
+    // By name: a database that is being migrated may not have the columns yet.
+    `concat_ws(' ', ${NAME}, to_jsonb(t) ->> 'open_interest', to_jsonb(t) ->> 'open_interest_date')`,
     `extended_quotes t join instruments i on i.id = t.instrument_id left join quotes q
        on q.instrument_id = t.instrument_id and q.observed_at = t.observed_at and q.source_id = t.source_id
          and q.observed_at = any ($1::timestamptz[]) and q.observed_at between $2 and $3`,
