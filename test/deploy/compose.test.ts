@@ -36,6 +36,7 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const compose = yamlOf<Compose>("docker-compose.yml");
 const ACCOUNT_FILES = [
   "deploy/compose/account.yml",
+  "deploy/compose/alpaca.yml",
   "deploy/compose/tradier.yml",
   "deploy/compose/etrade.yml",
 ];
@@ -194,7 +195,7 @@ describe("the services", () => {
         httpHost: "0.0.0.0",
         dataDir: "/var/lib/quotekeeper",
         feed: { kind: "account" },
-        service: { name: /(tradier|etrade)/.exec(path)?.[1] ?? "reference" },
+        service: { name: /(alpaca|tradier|etrade)/.exec(path)?.[1] ?? "reference" },
       });
       for (const name of Object.keys(own).filter((one) => one.endsWith("_FILE")))
         expect(isSecret(name.replace(/_FILE$/, "") as (typeof VARIABLE_NAMES)[number])).toBe(true);
