@@ -232,19 +232,15 @@ function lookAt(
   return entries.map((entry, index) => {
     const service = serviceOf(entry, settings);
     const named = twinOf(index, entry["name"]?.toLowerCase());
-    if (named !== null)
-      told(
-        index,
-        "name",
-        `.name is that of accounts[${named}] too: each needs a name of its own, in any case`,
-      );
+    const another = `.name is that of accounts[${named}] too: each needs a name of its own, in any case`;
+    if (named !== null) told(index, "name", another);
     const given = entry["baseUrl"] ?? service.addresses[0]?.baseUrl;
     if (given === undefined)
       told(index, "baseUrl", ` has no baseUrl: ${service.title} has no address that everybody calls`);
     const url = baseUrl.safeParse(given).data;
-    for (const option of ["baseUrl", ...OPTIONS.map((one) => one.option.name)]) {
-      const address = option === "baseUrl" ? url : baseUrl.safeParse(entry[option]).data;
-      if (address !== undefined && !allowsHttp && !staysPrivate(address))
+    for (const option of allowsHttp ? [] : ["baseUrl", ...Object.keys(serviceOptions)]) {
+      const address = baseUrl.safeParse(option === "baseUrl" ? given : entry[option]).data;
+      if (address !== undefined && !staysPrivate(address))
         told(index, option, `.${option}: expected https, or QUOTES_ALLOW_HTTP=true to go without encryption`);
     }
     if (url !== undefined) first ??= { service, url, index };
