@@ -31,7 +31,7 @@ export function experimentalNote({
   experimental,
 }: Pick<Service, "title" | "experimental">): string | null {
   return experimental
-    ? `${title} is experimental: it was tried against recorded answers and a fake only`
+    ? `${title} is experimental: it was tried against ${experimental} only`
     : null;
 }
 

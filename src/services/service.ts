@@ -88,8 +88,8 @@ export type Service = {
   readonly title: string;
   /** An account and its quotes cost nothing. */
   readonly free?: true;
-  /** It was tried against recorded answers and a fake, and never with an account. */
-  readonly experimental?: true;
+  /** What it was tried against, in words: never with an account. */
+  readonly experimental?: string;
   readonly credentials: {
     readonly all: readonly CredentialName[];
     /** Names of those that tell one account from another, and stay an account's for good. */

@@ -20,7 +20,7 @@ export const ALPACA: Service = {
   name: "alpaca",
   title: "Alpaca",
   free: true,
-  experimental: true,
+  experimental: "a fake",
   credentials: {
     all: [
       { name: "keyId", variable: "QUOTES_ALPACA_KEY_ID", title: "API key ID" },

@@ -13,7 +13,7 @@ import { ETRADE_CALLS, LONGEST_LIST } from "./writeEtrade.ts";
 export const ETRADE: Service = {
   name: "etrade",
   title: "E*TRADE",
-  experimental: true,
+  experimental: "recorded answers and a fake",
   credentials: {
     all: CONSUMER,
     // The access token is another one each day.

@@ -12,7 +12,7 @@ import type { Service } from "../service.ts";
 export const TRADIER: Service = {
   name: "tradier",
   title: "Tradier",
-  experimental: true,
+  experimental: "recorded answers and a fake",
   credentials: {
     all: [{ name: "accessToken", variable: "QUOTES_ACCESS_TOKEN", title: "access token" }],
     identity: ["accessToken"],
