@@ -125,8 +125,11 @@ test("3,000 symbols beside a collector that is killed three times meanwhile: no 
      join instruments i on i.id = instrument_id where i.symbol like 'SIM%'`,
   );
   expect(rows).toEqual([{ n: 3_000, instruments: 3_000 }]);
+  // A collector that comes back late in a slot may not be done with it at its end.
   const { rows: reasons } = await world.pool.query(
-    "select distinct reason from misses where job = 'busy' and reason <> 'down'",
+    `select distinct reason from misses m where job = 'busy' and reason <> 'down' and not (reason = 'overrun' and exists (
+       select from misses d where d.job = 'busy' and d.reason = 'down' and m.slot_at between d.slot_at and d.slot_at + interval '6 s'
+     ))`,
   );
   expect(reasons).toEqual([]);
 });
