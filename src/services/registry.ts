@@ -30,9 +30,7 @@ export function experimentalNote({
   title,
   experimental,
 }: Pick<Service, "title" | "experimental">): string | null {
-  return experimental
-    ? `${title} is experimental: it was tried against ${experimental} only`
-    : null;
+  return experimental ? `${title} is experimental: it was tried against ${experimental} only` : null;
 }
 
 /** @returns null: no service of that name is known */
