@@ -10,7 +10,7 @@ import { baseUrl, plainName, staysPrivate, whole } from "../config/settingKinds.
 import { type FileProblem, inOrder, jobsInvalid, readYamlFile } from "../config/yamlFile.ts";
 import { readTextFile } from "../ground/plainFiles.ts";
 import { limitAt, SERVICES, serviceNamed } from "../services/registry.ts";
-import type { Credentials, OptionValues, Service } from "../services/service.ts";
+import { chosenOptions, type Credentials, type Service } from "../services/service.ts";
 import { type Account, type Accounts, type AccountSettings, areSome, settingsAccounts } from "./account.ts";
 import {
   boundsOf,
@@ -180,7 +180,10 @@ async function accountsOf(file: string, text: string, settings: AccountSettings)
     const service = serviceOf(account, settings);
     const baseUrl = account.baseUrl ?? service.addresses[0]?.baseUrl ?? "";
     const credentials = Object.freeze(secrets[index] ?? {});
-    const options = optionsOf(entries[index] ?? {}, service, settings);
+    const options = chosenOptions(
+      service,
+      (one) => entries[index]?.[one.name] ?? settings.variable(one.variable),
+    );
     const own = limitAt(service, baseUrl);
     return Object.freeze({
       name,
@@ -194,15 +197,6 @@ async function accountsOf(file: string, text: string, settings: AccountSettings)
     });
   });
   return { accounts, names: accounts.map(({ name }) => name), problems, others };
-}
-
-/** The options that an account's entry chooses, or the settings do; null: none. */
-function optionsOf(entry: Entry, { options = [] }: Service, settings: AccountSettings): OptionValues | null {
-  const chosen = options.flatMap(({ name, variable }) => {
-    const value = entry[name] ?? settings.variable(variable);
-    return value === undefined ? [] : [[name, value]];
-  });
-  return chosen.length > 0 ? Object.freeze(Object.fromEntries(chosen) as OptionValues) : null;
 }
 
 /** The service of an account; that of the settings where its own is not known, which is told already. */

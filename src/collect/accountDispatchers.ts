@@ -10,6 +10,7 @@ import type { MissReason } from "../journal/ledger.ts";
 import { DEFAULT_ACCOUNT } from "../journal/record.ts";
 import type { Log } from "../ground/log.ts";
 import type { Service } from "../services/service.ts";
+import { refusesCredentials } from "../quotes/answer.ts";
 import type { Want } from "./asks.ts";
 import type { PlannedCall } from "./callPlan.ts";
 import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
@@ -51,8 +52,8 @@ type AccountDispatchersOptions = {
 export class AccountDispatchers {
   readonly #given: AccountDispatchersOptions;
   readonly #open = new Map<string, Dispatcher>();
-  /** Of accounts whose service has further hosts, each with a limit of its own: by account and host. */
-  readonly #hosts = new Map<string, Dispatcher>();
+  /** Of each account those of its service's further hosts, each with a limit of its own. */
+  readonly #hosts = new Map<string, ReadonlyMap<string, Dispatcher>>();
   #hostOf: Service["hostOf"];
   readonly #leaving = new Set<Dispatcher>();
   /** Refused accounts that make a call at this slot, to see whether they still are. */
@@ -88,25 +89,20 @@ export class AccountDispatchers {
     // All accounts are of one service.
     this.#hostOf = account.service.hostOf;
     // Calls of a run before count at each host: that is too many, for a window.
-    for (const [host, { limit }] of Object.entries(account.service.hosts ?? {}))
-      this.#hosts.set(
-        hostKey(account.name, host),
-        dispatcherOf({ limit: limit.calls, windowMs: limit.windowMs, mayRise: true }, host),
-      );
-  }
-
-  #hostsOf(account: string): [key: string, dispatcher: Dispatcher][] {
-    return [...this.#hosts].filter(([key]) => key.startsWith(hostKey(account, "")));
+    const hosts = Object.entries(account.service.hosts ?? {}).map(([host, { limit }]) => {
+      const governor = { limit: limit.calls, windowMs: limit.windowMs, mayRise: true };
+      return [host, dispatcherOf(governor, host)] as const;
+    });
+    this.#hosts.set(account.name, new Map(hosts));
   }
 
   /** Has an account called no more. @returns ends its dispatcher; null: it is not called */
   remove(name: string): ((end: (dispatcher: Dispatcher) => Promise<void>) => Promise<void>) | null {
     const dispatcher = this.#open.get(name);
     if (!dispatcher) return null;
-    const hosts = this.#hostsOf(name);
-    for (const [key] of hosts) this.#hosts.delete(key);
+    const leaving = [dispatcher, ...(this.#hosts.get(name)?.values() ?? [])];
     this.#open.delete(name);
-    const leaving = [dispatcher, ...hosts.map(([, one]) => one)];
+    this.#hosts.delete(name);
     for (const one of leaving) this.#leaving.add(one);
     return async (end) => {
       await Promise.all(leaving.map((one) => end(one).finally(() => this.#leaving.delete(one))));
@@ -118,11 +114,11 @@ export class AccountDispatchers {
   }
 
   get all(): readonly Dispatcher[] {
-    return [...this.#open.values(), ...this.#hosts.values(), ...this.#leaving];
+    return [...this.called, ...this.#leaving];
   }
 
   get called(): readonly Dispatcher[] {
-    return [...this.#open.values(), ...this.#hosts.values()];
+    return [...this.#open.values(), ...[...this.#hosts.values()].flatMap((hosts) => [...hosts.values()])];
   }
 
   /** The queue of an account, or null: of the only one; undefined: it is not called here. */
@@ -145,7 +141,7 @@ export class AccountDispatchers {
     const name = account !== null && this.#open.has(account) ? account : first;
     if (name === undefined) return "down";
     const host = this.#hostOf?.(planned.call);
-    const dispatcher = (host && this.#hosts.get(hostKey(name, host))) || this.#open.get(name);
+    const dispatcher = (host && this.#hosts.get(name)?.get(host)) || this.#open.get(name);
     dispatcher?.add(planned);
     return null;
   }
@@ -210,12 +206,9 @@ export class AccountDispatchers {
     // A call may end after its account has gone to another collector.
     if (!shares || account === null || !this.#open.has(account) || result.kind !== "answered") return;
     if (result.answer.outcome === "quotes") shares.forgetRefusal(account);
-    else if (result.answer.outcome === "unauthorized" && !result.answer.ofFeed)
-      shares.refused(account, clock.monotonicMs());
+    else if (refusesCredentials(result.answer)) shares.refused(account, clock.monotonicMs());
   }
 }
-
-const hostKey = (account: string, host: string): string => `${account} ${host}`;
 
 function sum<Item>(items: readonly Item[], of: (item: Item) => number): number {
   return items.reduce((total, item) => total + of(item), 0);

@@ -34,13 +34,14 @@ export class EarlierRuns {
     this.#sinceMs = sinceMs;
   }
 
-  add({ request, requestedAt, ...raw }: EarlierAnswer): void {
+  add(earlier: EarlierAnswer): void {
+    const { request, requestedAt, status } = earlier;
     const askedMs = Date.parse(requestedAt);
-    if (raw.status !== 200) return;
-    if (request.form === "expirations") return this.#list(request, { ...raw, request }, askedMs);
+    if (status !== 200) return;
+    if (request.form === "expirations") return this.#list(request, earlier, askedMs);
     for (const name of namesOf(request)) this.lastSeenMs.set(name, askedMs);
     if (askedMs < this.#sinceMs) return;
-    const answer = answerOf({ ...raw, request });
+    const answer = answerOf(earlier);
     if (answer.outcome === "quotes") this.#quoted.push({ call: request, askedMs, document: answer.document });
   }
 

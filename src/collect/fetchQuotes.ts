@@ -9,7 +9,7 @@ import { correctionAfterRefusal } from "../services/clockSkew.ts";
 import type { QuoteCall } from "../quotes/call.ts";
 import {
   type Credentials,
-  defaultOf,
+  optionValue,
   type OptionValues,
   type Service,
   writeCall,
@@ -88,8 +88,9 @@ export function openFetchQuotes(options: FetchOptions): OpenFetchQuotes {
 
   const send: FetchQuotes = async (asked, signal, mayLeave) => {
     const signedWithMs = correctionMs;
-    const account = { options: options.options ?? {}, today: exchangeDate(clock.now()) };
-    const request = service.complete?.(asked, account) ?? asked;
+    const request =
+      service.complete?.(asked, { options: options.options ?? {}, today: exchangeDate(clock.now()) }) ??
+      asked;
     const signed = signCall(request, options, signedWithMs);
     const answered = await callerAt(signed.baseUrl).call(signed, {
       callers: signal ? [signal] : [],
@@ -147,7 +148,7 @@ function addressOf(host: string | undefined, { service, baseUrl, options = {} }:
   const name = host === undefined ? undefined : service.hosts?.[host]?.option;
   const option = service.options?.find((one) => one.name === name);
   if (!option || !("address" in option)) return baseUrl;
-  return options[option.name] ?? defaultOf(option);
+  return optionValue(option, options);
 }
 
 function toResponse(

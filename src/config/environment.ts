@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { DEFAULT_SERVICE } from "../journal/record.ts";
 import { SERVICES } from "../services/registry.ts";
-import { defaultOf, type ServiceOption } from "../services/service.ts";
+import { optionValue, type ServiceOption } from "../services/service.ts";
 import { baseUrl, beatUrl, databaseUrl, hostName, list, network, text, whole } from "./settingKinds.ts";
 import { alternatives } from "./wording.ts";
 
@@ -60,7 +60,7 @@ function serviceSettings(): Readonly<Record<never, never>> {
 /** An option of an account, as its variable and accounts.yaml have it. */
 export function optionSetting(option: ServiceOption, title: string) {
   const words = `${option.does} Of ${title}.`;
-  const unset = defaultOf(option);
+  const unset = optionValue(option);
   const kind = "values" in option ? z.enum(option.values) : baseUrl;
   return kind
     .optional()

@@ -4,7 +4,7 @@ import type { z } from "zod";
 import { QuotekeeperError } from "../ground/errors.ts";
 import { counted } from "../ground/figures.ts";
 import { knownService, limitAt, serviceNamed } from "../services/registry.ts";
-import type { Credentials, OptionValues, Service } from "../services/service.ts";
+import { chosenOptions, type Credentials, type OptionValues, type Service } from "../services/service.ts";
 import { withSslMode } from "./databaseUrl.ts";
 import {
   ADDRESS_NAMES,
@@ -33,7 +33,8 @@ type Feed =
       kind: "account";
       baseUrl: string;
       credentials: Credentials;
-      /** Of the service's own. */ options?: OptionValues;
+      /** Of the service's own. */
+      options?: OptionValues;
     }
   | { kind: "simulated" };
 
@@ -199,18 +200,17 @@ function toConfig(values: Environment, { sslMode, ...given }: ConfigContext) {
   });
 }
 
-function toFeed(values: Environment, { addresses, credentials, options = [] }: Service): Feed {
+function toFeed(values: Environment, service: Service): Feed {
+  const { addresses, credentials } = service;
   const baseUrl = values.QUOTES_BASE_URL ?? addresses[0]?.baseUrl;
   if (baseUrl === undefined) return Object.freeze({ kind: "simulated" });
   const given = values as Readonly<Record<string, unknown>>;
   const secrets = credentials.all.map(({ name, variable }) => [name, String(given[variable] ?? "")]);
-  const chosen = options.flatMap(({ name, variable }) =>
-    given[variable] === undefined ? [] : [[name, String(given[variable])]],
-  );
+  const options = chosenOptions(service, ({ variable }) => given[variable] as string | undefined);
   return Object.freeze({
     kind: "account",
     baseUrl,
     credentials: Object.freeze(Object.fromEntries(secrets)),
-    ...(chosen.length > 0 && { options: Object.freeze(Object.fromEntries(chosen)) }),
+    ...(options && { options }),
   });
 }

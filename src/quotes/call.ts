@@ -14,7 +14,8 @@ export type QuoteCall =
   | ({
       form: "symbols";
       symbols: string[];
-      /** Where they stand in lists of their own. */ of?: "contracts";
+      /** Where they stand in lists of their own. */
+      of?: "contracts";
     } & Common)
   | ({ form: "watchlist"; watchlist: string } & Common)
   | ({ form: "option"; contract: OptionContract } & Common)

@@ -48,12 +48,25 @@ export type ServiceOption = {
 /** Where the host is for other accounts, and a call with a small answer that shows whether a host takes the credentials. */
 type OtherHosts = { readonly addresses: readonly string[]; readonly trial: QuoteCall };
 
-export function defaultOf(option: ServiceOption): string {
-  return "values" in option ? option.values[0] : option.address;
-}
-
 /** The account's values, by the names of its service's options. */
 export type OptionValues = Readonly<Record<string, string>>;
+
+/** What is chosen of an option, or its default. */
+export function optionValue(option: ServiceOption, chosen: OptionValues = {}): string {
+  return chosen[option.name] ?? ("values" in option ? option.values[0] : option.address);
+}
+
+/** The values that are given for a service's options; undefined: none is. */
+export function chosenOptions(
+  { options = [] }: Pick<Service, "options">,
+  given: (option: ServiceOption) => string | undefined,
+): OptionValues | undefined {
+  const chosen = options.flatMap((option) => {
+    const value = given(option);
+    return value === undefined ? [] : [[option.name, value]];
+  });
+  return chosen.length > 0 ? (Object.freeze(Object.fromEntries(chosen)) as OptionValues) : undefined;
+}
 
 type Limit = { readonly calls: number; readonly windowMs: number };
 

@@ -5,7 +5,7 @@ import { runProgram } from "../../src/cli/program.ts";
 import { systemClock } from "../../src/ground/clock.ts";
 import { alwaysOpen } from "../../src/market/calendar/tradingCalendar.ts";
 import { ALPACA } from "../../src/services/alpaca/alpaca.ts";
-import { defaultOf } from "../../src/services/service.ts";
+import { optionValue } from "../../src/services/service.ts";
 import { capturedEdges } from "../cli/edges.ts";
 import { freshDatabase } from "../support/database.ts";
 import { openFakeAlpaca } from "../support/livingFakes.ts";
@@ -60,7 +60,7 @@ test("the page names every setting with its values and default, and the steps to
 
   const variables = [...credentials.all, ...options].map(({ variable }) => variable);
   const values = options.flatMap((option) =>
-    "values" in option ? [...option.values] : [defaultOf(option), ...(option.others?.addresses ?? [])],
+    "values" in option ? [...option.values] : [optionValue(option), ...(option.others?.addresses ?? [])],
   );
   expect(
     [...variables, ...values, addresses[0]?.baseUrl].filter((word) => !PAGE.includes(`\`${word}\``)),

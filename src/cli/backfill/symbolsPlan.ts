@@ -1,5 +1,4 @@
 /** The plan of a sweep: its name, the instruments and calls that are known before the first call, and what a dry run says of them. */
-import { inLists } from "../../services/registry.ts";
 import { createHash } from "node:crypto";
 import { resolve } from "node:path";
 import { type Account, inOne } from "../../accounts/account.ts";
@@ -19,6 +18,7 @@ import { describeCall, type QuoteCall } from "../../quotes/call.ts";
 import { readCalendarDays } from "../../schedule/readJobs.ts";
 import { say } from "../terminal/harmless.ts";
 import { type CommonRequest, printReport } from "./report.ts";
+import { inLists } from "../../services/registry.ts";
 
 const MOST_CALLS = 12;
 

@@ -8,7 +8,7 @@ import { describeProblem } from "../../config/yamlFile.ts";
 import { inCapitals } from "../../market/instrument.ts";
 import { type Edges, Interrupted, READER_GONE } from "../../ground/edges.ts";
 import { experimentalNote } from "../../services/registry.ts";
-import { defaultOf, type Service } from "../../services/service.ts";
+import { optionValue, type Service } from "../../services/service.ts";
 import { isJobFile, readJobs } from "../../schedule/readJobs.ts";
 import { needsList } from "../../market/optionChain.ts";
 import { parseSymbols } from "../arguments.ts";
@@ -178,7 +178,7 @@ function chosenOptions({ feed, service: { options = [] } }: Config): string[] {
   const chosen = feed.kind === "account" ? feed.options : undefined;
   return options
     .filter((option) => "values" in option)
-    .map((one) => `Setting    ${one.variable}=${chosen?.[one.name] ?? defaultOf(one)}. ${one.does}`);
+    .map((one) => `Setting    ${one.variable}=${optionValue(one, chosen)}. ${one.does}`);
 }
 
 function nextSteps({ feed, service }: Config): string[] {

@@ -167,7 +167,7 @@ export class Session {
     for (const step of steps) {
       const known = { ...credentials, ...open.tokens };
       const written = (stamp: Stamp): LoginCall => step.ask(baseUrl, known, stamp);
-      // Without a signal: whoever waits may leave, and the call is not cut off. Its answer may hold the only refresh token.
+      // The call has no signal, so that a caller who leaves does not cut it off: its answer may hold the only refresh token.
       const brought = await callInTime(written, step.read, this.#options);
       if (isRefused(brought)) return brought;
       this.#look();

@@ -5,7 +5,6 @@
  * A job is asked in passes over its one slot. What got no answer is the next pass's, as long as a pass brings something; while
  * nothing at all is answered, for `OUTAGE_MS`.
  */
-import { inLists } from "../../services/registry.ts";
 import { accountKey } from "../../accounts/account.ts";
 import { partition, type Sharer } from "../../accounts/partition.ts";
 import { type Clock, dateOf, instantFromDate } from "../../ground/clock.ts";
@@ -25,6 +24,7 @@ import type { NoteWriter } from "../../ledger/ledgerNotes.ts";
 import type { AccountStations } from "../stations.ts";
 import { endOnce, isAsked, leaveOnce, listOnce, type OnceFile } from "./onceFiles.ts";
 import { type OnceAnswer, OnceJournal, type OnceNote } from "./onceJournal.ts";
+import { inLists } from "../../services/registry.ts";
 
 type TakeOnceOptions = {
   dataDir: string;

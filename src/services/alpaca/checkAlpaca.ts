@@ -256,7 +256,7 @@ function malformedFinding(asked: Probe | undefined): Finding {
   });
 }
 
-/** What nobody knows: either answer is right. @param least quotes that it has to bring */
+/** No page says whether it is so: either answer is right. @param least quotes that it has to bring */
 function answeredFinding(assumption: string, asked: Probe | undefined, least: number): Finding {
   return seen(assumption, asked, (one) => {
     const known = itemsOf(one).filter(({ unknownSymbol }) => !unknownSymbol).length;

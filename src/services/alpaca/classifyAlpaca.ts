@@ -2,6 +2,7 @@
 import { cutText } from "../../ground/outsideText.ts";
 import { type Answer, failed, type RawAnswer } from "../../quotes/answer.ts";
 import type { QuoteCall, SavedCall } from "../../quotes/call.ts";
+import { plainDocument } from "../../quotes/document.ts";
 import { failedStatus, readAnswer, START } from "../plainAnswer.ts";
 import { OPTION_FEEDS, STOCK_FEEDS } from "./feeds.ts";
 import { readAlpaca } from "./readAlpaca.ts";
@@ -25,10 +26,7 @@ export function classifyAlpaca(raw: RawAnswer, call: QuoteCall | SavedCall = NOT
   if (NO_FEED.test(message))
     return { ...failed("unauthorized", `${words}: ${settingOf(call)} asks for it`), ofFeed: true };
   if (NO_UNDERLYING.test(message) && call.form === "expirations")
-    return {
-      outcome: "quotes",
-      document: { id: null, error: null, hasQuotes: true, items: [], expirations: [] },
-    };
+    return { outcome: "quotes", document: { ...plainDocument([]), expirations: [] } };
   const badSymbol = raw.status === 400 ? BAD_SYMBOL.exec(message)?.[1] : undefined;
   if (badSymbol !== undefined) return { ...failed("refused", words), badSymbol };
   return failed(failedStatus(raw.status) ?? "refused", words);

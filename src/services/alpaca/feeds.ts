@@ -3,7 +3,7 @@
  * from which. So the feed is always asked for, decides whether quotes are delayed, and is a source of its own (FAQ, market data).
  */
 import type { QuoteCall } from "../../quotes/call.ts";
-import { defaultOf, type OptionValues, type ServiceOption } from "../service.ts";
+import { optionValue, type OptionValues, type ServiceOption } from "../service.ts";
 import { isOfContracts } from "./writeAlpaca.ts";
 
 /** The market's own quotes, 15 minutes late, are free, and the default: IEX is one exchange with 1 to 3 percent of the volume. */
@@ -38,12 +38,11 @@ export function completeAlpaca(
 ): QuoteCall {
   if (call.form === "expirations") return { ...call, from: today };
   const isOfStocks = call.form === "symbols" && !isOfContracts(call.symbols);
-  const valueOf = (option: ServiceOption): string => options[option.name] ?? defaultOf(option);
   // The underlyings' prices are of the stock feed, whose choice must not change what older rows mean.
   return {
     ...call,
-    feed: valueOf(isOfStocks ? STOCK_FEEDS : OPTION_FEEDS),
-    ...(!isOfStocks && { spotFeed: valueOf(STOCK_FEEDS) }),
+    feed: optionValue(isOfStocks ? STOCK_FEEDS : OPTION_FEEDS, options),
+    ...(!isOfStocks && { spotFeed: optionValue(STOCK_FEEDS, options) }),
   };
 }
 

@@ -2,15 +2,15 @@
 import { dateOf, type Instant } from "../../ground/clock.ts";
 import { cutText } from "../../ground/outsideText.ts";
 import { exchangeDate, isDateText } from "../../market/calendar/dates.ts";
-import { option } from "../../market/instrument.ts";
+import { option, security } from "../../market/instrument.ts";
 import { parseOccSymbol, requiredOccSymbol } from "../../market/occ.ts";
 import { withRoot } from "../../market/root.ts";
 import { keyOfSymbol, type QuoteCall, type SavedCall } from "../../quotes/call.ts";
 import { isZero } from "../../quotes/decimal.ts";
 import {
   type InstrumentQuote,
-  MAX_ITEMS,
   NO_QUOTE,
+  plainDocument,
   type Quote,
   type ReadDocument,
   type ReadItem,
@@ -38,9 +38,8 @@ export function readAlpaca(
   latest: Instant | null,
   call: QuoteCall | SavedCall,
 ): ReadDocument {
-  const whole = { id: null, error: null, hasQuotes: true };
   const delayed = "feed" in call && isDelayedFeed(call.feed);
-  if (call.form === "expirations") return { ...whole, ...contractsIn(document, call) };
+  if (call.form === "expirations") return contractsIn(document, call);
   const isOption =
     call.form === "chain" ||
     call.form === "option" ||
@@ -48,7 +47,6 @@ export function readAlpaca(
   const found = isOption ? valueAt(document, "snapshots") : document;
   if (!isObject(found)) throw refused(`it holds no snapshots, but ${namesOf(document)}`);
   const snapshots = Object.entries(found).filter(([, snapshot]) => snapshot !== null);
-  if (snapshots.length > MAX_ITEMS) throw refused(`it holds more than ${MAX_ITEMS} instruments`);
   const underlying = call.form === "chain" ? call.underlying : null;
   const items = snapshots.map(([name, snapshot]) =>
     readItem(
@@ -57,11 +55,16 @@ export function readAlpaca(
       latest,
     ),
   );
-  const token = isOption ? textOf(valueAt(document, "next_page_token")) || null : null;
+  const token = isOption ? tokenIn(document) : null;
   const next =
     call.form === "chain" ? nextPlace(call.underlying, chainPlace(call.underlying, call.page), token) : token;
-  if (next !== null) return { ...whole, items, nextPage: next };
-  return { ...whole, items: call.form === "chain" ? items : [...items, ...leftOut(call, found)] };
+  if (next !== null) return { ...plainDocument(items), nextPage: next };
+  return plainDocument(call.form === "chain" ? items : [...items, ...leftOut(call, found)]);
+}
+
+/** Null, empty or missing: this is the last page. */
+function tokenIn(document: JsonObject): string | null {
+  return textOf(valueAt(document, "next_page_token")) || null;
 }
 
 function namesOf(document: JsonObject): string {
@@ -80,19 +83,8 @@ function leftOut(call: QuoteCall | SavedCall, found: JsonObject): ReadItem[] {
 
 function stockQuote(symbol: string, delayed: boolean) {
   return (fields: JsonFields): InstrumentQuote => ({
-    instrument: {
-      description: null,
-      exchange: null,
-      securityType: null,
-      symbol,
-      expiration: null,
-      optionType: null,
-      strike: null,
-    },
+    ...unknownQuote(security(symbol)),
     quote: quoteIn(fields, false),
-    greeksDelta: null,
-    underlying: null,
-    underlyingQuote: null,
     delayed,
     unknownSymbol: false,
   });
@@ -104,23 +96,11 @@ function contractQuote(name: string, underlying: string | null, delayed: boolean
     const contract = parseOccSymbol(name);
     if (contract === null)
       return { problem: `${cutText(name, 40)} is no OCC symbol`, symbol: name, isOption: true };
-    const { expiration, optionType, strike } = contract;
-    const named = underlying === null ? contract : withRoot(underlying, rootIn(name));
+    const named = underlying === null ? contract : { ...contract, ...withRoot(underlying, rootIn(name)) };
     return {
-      instrument: {
-        description: null,
-        exchange: null,
-        securityType: "OPT",
-        symbol: named.underlying,
-        root: named.root,
-        expiration,
-        optionType,
-        strike,
-      },
+      ...unknownQuote(option(named)),
       quote: quoteIn(fields, true),
-      greeksDelta: null,
       underlying: { symbol: named.underlying, description: null, exchange: null },
-      underlyingQuote: null,
       delayed,
       unknownSymbol: false,
     };
@@ -196,30 +176,30 @@ function barsOf(
 function contractsIn(
   document: JsonObject,
   { underlying }: Extract<QuoteCall, { form: "expirations" }>,
-): Pick<ReadDocument, "items" | "interests" | "expirations" | "nextPage"> {
+): ReadDocument {
   const listed = valueAt(document, "option_contracts");
   if (!Array.isArray(listed)) throw refused(`it holds no option_contracts, but ${namesOf(document)}`);
-  const contracts = (listed as readonly Json[]).filter((one) => isObject(one));
-  const dates = contracts.map((one) => textOf(valueAt(one, "expiration_date")) ?? "");
-  if (contracts.length < listed.length || !dates.every(isDateText))
-    throw refused("one of its contracts has no date");
-  const token = textOf(valueAt(document, "next_page_token"));
+  const contracts = (listed as readonly Json[]).map((one) => (isObject(one) ? one : {}));
+  const dates = contracts.map((one) => {
+    const date = textOf(valueAt(one, "expiration_date")) ?? "";
+    return isDateText(date) ? date : null;
+  });
+  const token = tokenIn(document);
   return {
-    items: [],
+    ...plainDocument([], [...new Set(dates)].sort()),
     interests: contracts.flatMap((one) => interestOf(one, underlying)),
-    expirations: [...new Set(dates)].sort(),
-    ...(token && { nextPage: token }),
+    ...(token !== null && { nextPage: token }),
   };
 }
 
 /** Numbers are text here, and null where nobody holds the contract or its count is not known. */
 function interestOf(contract: JsonObject, underlying: string): InstrumentQuote[] {
-  const [symbol, openInterest, date] = ["symbol", "open_interest", "open_interest_date"].map(
+  const [symbol = "", openInterest = "", date = ""] = ["symbol", "open_interest", "open_interest_date"].map(
     (name) => textOf(valueAt(contract, name)) ?? "",
   );
-  const parsed = parseOccSymbol(symbol ?? "");
-  if (!parsed || !symbol || !/^\d{1,18}$/.test(openInterest ?? "") || !isDateText(date ?? "")) return [];
-  const extended = { ...NO_QUOTE.extended, openInterest: openInterest ?? "", openInterestDate: date ?? "" };
+  const parsed = parseOccSymbol(symbol);
+  if (parsed === null || !/^\d{1,18}$/.test(openInterest) || !isDateText(date)) return [];
+  const extended = { ...NO_QUOTE.extended, openInterest, openInterestDate: date };
   const item = unknownQuote(option({ ...parsed, ...withRoot(underlying, rootIn(symbol)) }));
   return [{ ...item, quote: { ...NO_QUOTE, extended }, unknownSymbol: false }];
 }

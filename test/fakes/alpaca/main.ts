@@ -6,37 +6,23 @@
  * holidays too. `--fault`: a name of `FAULT_NAMES`, for each N-th call.
  */
 import { parseArgs } from "node:util";
-import { systemClock } from "../../../src/ground/clock.ts";
-import { alwaysOpen } from "../../../src/market/calendar/tradingCalendar.ts";
-import { createSimulatedMarket } from "../../../src/serve/simulated/market.ts";
 import { KEYS, startFakeAlpaca } from "./fake.ts";
+import { FLAGS, givenBy } from "../flags.ts";
 import { FAULT_NAMES } from "./faults.ts";
 
 const { values: flags } = parseArgs({
   options: {
+    ...FLAGS,
     port: { type: "string", default: "8089" },
     plan: { type: "string", default: "basic" },
     window: { type: "string", default: "fixed" },
-    "always-open": { type: "boolean", default: false },
-    seed: { type: "string", default: "1" },
-    fault: { type: "string" },
-    every: { type: "string", default: "10" },
   },
 });
 
-const fault = FAULT_NAMES.find((name) => name === flags.fault);
-if (flags.fault !== undefined && !fault) {
-  process.stderr.write(`--fault is one of ${FAULT_NAMES.join(", ")}\n`);
-  process.exit(2);
-}
-
 const { dataUrl, tradingUrl } = await startFakeAlpaca({
-  clock: systemClock,
-  market: createSimulatedMarket({ seed: Number(flags.seed) }),
-  calendar: flags["always-open"] ? alwaysOpen : undefined,
+  ...givenBy(flags, FAULT_NAMES),
   plan: flags.plan === "plus" ? "plus" : "basic",
   limit: { window: flags.window === "sliding" ? "sliding" : "fixed" },
-  faults: fault ? [{ fault, every: Number(flags.every) }] : [],
   port: Number(flags.port),
 });
 

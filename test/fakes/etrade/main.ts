@@ -6,37 +6,23 @@
  * move at night and on holidays too. `--fault`: a name of `FAULT_NAMES`, for each N-th call.
  */
 import { parseArgs } from "node:util";
-import { systemClock } from "../../../src/ground/clock.ts";
-import { alwaysOpen } from "../../../src/market/calendar/tradingCalendar.ts";
-import { createSimulatedMarket } from "../../../src/serve/simulated/market.ts";
 import { CONSUMER, startFakeEtrade } from "./fake.ts";
+import { FLAGS, givenBy } from "../flags.ts";
 import { FAULT_NAMES } from "./faults.ts";
 
 const { values: flags } = parseArgs({
   options: {
+    ...FLAGS,
     port: { type: "string", default: "8090" },
     sandbox: { type: "boolean", default: false },
     delayed: { type: "boolean", default: false },
-    "always-open": { type: "boolean", default: false },
-    seed: { type: "string", default: "1" },
-    fault: { type: "string" },
-    every: { type: "string", default: "10" },
   },
 });
 
-const fault = FAULT_NAMES.find((name) => name === flags.fault);
-if (flags.fault !== undefined && !fault) {
-  process.stderr.write(`--fault is one of ${FAULT_NAMES.join(", ")}\n`);
-  process.exit(2);
-}
-
 const { baseUrl, authorizeUrl } = await startFakeEtrade({
-  clock: systemClock,
-  market: createSimulatedMarket({ seed: Number(flags.seed) }),
-  calendar: flags["always-open"] ? alwaysOpen : undefined,
+  ...givenBy(flags, FAULT_NAMES),
   delayed: flags.delayed || flags.sandbox,
   sandbox: flags.sandbox,
-  faults: fault ? [{ fault, every: Number(flags.every) }] : [],
   port: Number(flags.port),
 });
 

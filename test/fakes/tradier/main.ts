@@ -6,37 +6,23 @@
  * each N-th call.
  */
 import { parseArgs } from "node:util";
-import { systemClock } from "../../../src/ground/clock.ts";
-import { alwaysOpen } from "../../../src/market/calendar/tradingCalendar.ts";
-import { createSimulatedMarket } from "../../../src/serve/simulated/market.ts";
 import { startFakeTradier, TOKENS } from "./fake.ts";
+import { FLAGS, givenBy } from "../flags.ts";
 import { FAULT_NAMES } from "./faults.ts";
 
 const { values: flags } = parseArgs({
   options: {
+    ...FLAGS,
     port: { type: "string", default: "8089" },
     sandbox: { type: "boolean", default: false },
     token: { type: "string", default: TOKENS.token },
-    "always-open": { type: "boolean", default: false },
-    seed: { type: "string", default: "1" },
-    fault: { type: "string" },
-    every: { type: "string", default: "10" },
   },
 });
 
-const fault = FAULT_NAMES.find((name) => name === flags.fault);
-if (flags.fault !== undefined && !fault) {
-  process.stderr.write(`--fault is one of ${FAULT_NAMES.join(", ")}\n`);
-  process.exit(2);
-}
-
 const { baseUrl } = await startFakeTradier({
-  clock: systemClock,
-  market: createSimulatedMarket({ seed: Number(flags.seed) }),
-  calendar: flags["always-open"] ? alwaysOpen : undefined,
+  ...givenBy(flags, FAULT_NAMES),
   sandbox: flags.sandbox,
   tokens: { token: flags.token },
-  faults: fault ? [{ fault, every: Number(flags.every) }] : [],
   port: Number(flags.port),
 });
 
