@@ -8,7 +8,7 @@ import { answerXml, equityXml } from "../support/xml.ts";
 import { Auditor } from "./kit/audit.ts";
 import { auditFleet } from "./kit/fleetAudit.ts";
 import { auditLedger } from "./kit/ledgerAudit.ts";
-import { staleCalls } from "./scenarios/concludeFleet.ts";
+import { lostWithoutLeaving, staleCalls } from "./scenarios/concludeFleet.ts";
 
 handOnDatabases();
 
@@ -110,6 +110,28 @@ test.each([
   const calls = [call(first), call(successors, "two"), call(last)];
 
   expect(await staleCalls({ pool }, [one, two], calls)).toHaveLength(found);
+});
+
+test.each([
+  [
+    "found: one of a collector that had not been asked to end",
+    1_000,
+    { fromMs: 2_000_000, toMs: 2_009_000 },
+    1,
+  ],
+  ["found: one of a collector that ended before calls are cut off", 2_000, { fromMs: 2_100, toMs: 3_599 }, 1],
+  [
+    "right: one under way in an end that outlasts what calls are waited for",
+    2_000,
+    { fromMs: 2_100, toMs: 3_600 },
+    0,
+  ],
+])("an answer in no journal is %s", (_what, atMs, end, found) => {
+  const call = { atMs, collector: "one", account: "main", status: 200, id: "a" };
+
+  expect(
+    lostWithoutLeaving([{ name: "one", leavings: [end] }], [call, { ...call, id: "b" }], [call]),
+  ).toHaveLength(found);
 });
 
 test("the audit finds answers that are not loaded yet only when all should be", async () => {

@@ -17,7 +17,7 @@ const ROUND_TEXT = "update collectors set seen_at";
 const IN_FLIGHT_MS = 300;
 
 /** A span, epoch ms UTC; one that lasts has no end. */
-type Span = { fromMs: number; toMs: number };
+export type Span = { fromMs: number; toMs: number };
 
 /** One of them. */
 export class Member {
@@ -27,6 +27,8 @@ export class Member {
   readonly proxy: Proxy;
   readonly #world: World;
   readonly #cuts: Span[] = [];
+  /** Each from when it was asked to end until it had ended. */
+  readonly leavings: Span[] = [];
   #process: CollectorProcess | null = null;
   #delays = { questionsMs: 0, answersMs: 0 };
   /** What went wrong where it ended. */
@@ -100,7 +102,9 @@ export class Member {
 
   /** SIGTERM. Notes where it ends otherwise than as asked. */
   async end(): Promise<void> {
+    const fromMs = systemClock.now().getTime();
     const code = await this.process.end();
+    this.leavings.push({ fromMs, toMs: systemClock.now().getTime() });
     // It says by 1 that the database has not taken everything: then the next run does.
     if (code !== 0 && code !== 1)
       this.ends.push(`${this.name} ended with ${code}: ${this.process.output().slice(-500)}`);

@@ -1,12 +1,14 @@
 /** The end of a fleet: everything is recounted from the journals' bytes and the service's own log. */
+import { DEADLINES } from "../../../src/collect/transport/httpCalls.ts";
 import { loadAll } from "../../../src/archive/load/loader.ts";
 import { systemClock } from "../../../src/ground/clock.ts";
 import { listSegments } from "../../../src/journal/segments.ts";
 import { until } from "../../support/until.ts";
-import type { Member } from "../kit/fleet.ts";
+import type { Member, Span } from "../kit/fleet.ts";
 import { auditFleet } from "../kit/fleetAudit.ts";
 import { auditLedger } from "../kit/ledgerAudit.ts";
 import { type Gap, recount } from "../kit/recount.ts";
+import type { Arrival } from "../kit/feed.ts";
 import type { SharedArrival, SharedService } from "../kit/sharedService.ts";
 import { readPositions } from "../kit/stored.ts";
 import type { World } from "../kit/world.ts";
@@ -19,6 +21,9 @@ export const NO_OWNER_MS = 15_000;
 
 /** Of a slot that had an owner for less than this nothing is expected, in ms. */
 const WITHIN_A_SLOT_MS = 4_000;
+
+/** So long a collector that was asked to end waits for the calls under way, in ms. */
+const CALLS_GRACE_MS = 1_500;
 
 /** Findings of one kind listed at most. */
 const MOST_FINDINGS = 5;
@@ -71,7 +76,9 @@ export async function concludeFleet(
   const refusals = service.calls().filter(({ status }) => status === 429);
   const stopping = struck.filter(({ name }) => /^(kill|pause|old journal)/.test(name));
   const mostLost = stopping.length * CALLS_UNDER_WAY * NAMES.length;
-  const lostSince = counted.lost.filter(({ atMs }) => atMs > (stopping.at(-1)?.toMs ?? 0));
+  const lost = lostWithoutLeaving(fleet, service.calls(), counted.lost);
+  const ends = fleet.map(({ name, leavings }) => `${name} ended ${leavings.map(inWords).join()}`).join("; ");
+  const lostSince = lost.filter(({ atMs }) => atMs > (stopping.at(-1)?.toMs ?? 0));
   const gaps =
     said.isTimed && !clockMoved
       ? longGaps(counted.gaps, [...struck, { name: "kill", fromMs: endedFromMs, toMs: ended.toMs }])
@@ -90,10 +97,13 @@ export async function concludeFleet(
       ...counted.violations,
       ...stale,
       ...gaps,
-      ...(counted.lost.length > mostLost
-        ? [`${counted.lost.length} answers are in no journal, more than were under way`]
+      ...(lost.length > mostLost
+        ? [`${lost.length} answers are in no journal, more than were under way`]
         : []),
-      ...lostSince.map(({ id }) => `${id} is in no journal, and nobody was killed or paused after it`),
+      ...lostSince.map(
+        ({ id, atMs, collector }) =>
+          `${id} to ${collector} at ${atMs} is in no journal, and nobody was killed or paused after it; ${ends}`,
+      ),
     ],
   };
 }
@@ -180,6 +190,30 @@ export async function staleCalls(
   return found.length > MOST_FINDINGS
     ? [...found.slice(0, MOST_FINDINGS), `${found.length} stale calls`]
     : found;
+}
+
+/**
+ * Answers in no journal, but for those to calls that were under way in an end which lasted longer than it waits for them: a slow
+ * machine's.
+ */
+export function lostWithoutLeaving(
+  fleet: readonly Pick<Member, "name" | "leavings">[],
+  calls: readonly SharedArrival[],
+  lost: readonly Arrival[],
+): SharedArrival[] {
+  const ids = new Set(lost.map(({ id }) => id));
+  return calls.filter(({ id, atMs, collector }) => {
+    const leavings = fleet.find(({ name }) => name === collector)?.leavings ?? [];
+    const wasLeaving = leavings.some(
+      ({ fromMs, toMs }) =>
+        toMs - fromMs >= CALLS_GRACE_MS && atMs >= fromMs - DEADLINES.callMs && atMs <= toMs,
+    );
+    return ids.has(id) && !wasLeaving;
+  });
+}
+
+function inWords({ fromMs, toMs }: Span): string {
+  return `at ${fromMs} for ${toMs - fromMs} ms`;
 }
 
 /** Gaps that are longer than a slot, and than the faults that struck meanwhile left accounts without owners. */
