@@ -35,6 +35,7 @@ export class AccountsCalled {
   #open: AccountStations[] = [];
   /** The market of the one that went last: its last slots are settled when it is gone. */
   #left: LedgerSource | null = null;
+  #isClosed = false;
 
   constructor(options: AccountsOptions) {
     this.#options = options;
@@ -98,7 +99,7 @@ export class AccountsCalled {
   ): Promise<void> {
     const account = this.#accounts.find((one) => one.name === name);
     if (!account || this.isCalled(name)) return;
-    const open = await this.#options.stations.open(account);
+    const open = await this.#stationsOf(account);
     this.#open = this.#inOrder([...this.#open, open]);
     await to.collector.startCalling(this.#called(open, taken), to.storedIn);
   }
@@ -123,7 +124,7 @@ export class AccountsCalled {
     const changed = accounts.filter(({ name }) => this.#isChanged(name, accounts) && this.isCalled(name));
     const opened: AccountStations[] = [];
     try {
-      for (const account of changed) opened.push(await this.#options.stations.open(account));
+      for (const account of changed) opened.push(await this.#stationsOf(account));
     } catch (error) {
       for (const { feed } of opened) await feed.close();
       throw error;
@@ -146,7 +147,15 @@ export class AccountsCalled {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     for (const { feed } of this.#open) await feed.close();
+  }
+
+  /** What is opened while the program ends is closed at once: nobody else would. */
+  async #stationsOf(account: Account): Promise<AccountStations> {
+    const open = await this.#options.stations.open(account);
+    if (this.#isClosed) await open.feed.close();
+    return open;
   }
 
   #called(open: AccountStations, { granted, listens }: Acquisition): CalledAccount {

@@ -57,6 +57,7 @@ export class Collector {
   readonly #planner: Planner;
   readonly #ticks: SlotTicks;
   readonly once: OnceCalls;
+  #isClosed = false;
 
   constructor(options: CollectorOptions) {
     const { clock, log, jobs, calendar, exchange, accounts, shares, agreedAt, run, onNote, batch } = options;
@@ -119,6 +120,7 @@ export class Collector {
 
   /** Takes other jobs from the next slot on. What waits or is under way goes on. */
   replaceJobs(jobs: readonly Job[], calendar: Calendar, exchange: Calendar): void {
+    if (this.#isClosed) return;
     this.#ticks.useJobs(jobs.map((job) => scheduleJob(job, calendar)));
     this.once.reckonAnew();
     this.#chains.useCalendar(exchange);
@@ -156,6 +158,8 @@ export class Collector {
    */
   async startCalling(account: CalledAccount, storedIn: StoredIn): Promise<void> {
     const { name } = account;
+    // An account is taken while the program ends: the journal would not have the answers to its calls.
+    if (this.#isClosed) return;
     this.#open(account);
     const begun = this.#due.byAgreement(this.#due.lasting(this.#options.clock.now(), name)).map((group) => {
       this.#due.settleOwners(group.at);
@@ -246,6 +250,7 @@ export class Collector {
 
   /** Sends nothing more, waits for the calls under way, at most `graceMs`; what is open then was missed. */
   async close(graceMs: number): Promise<void> {
+    this.#isClosed = true;
     this.once.close();
     await Promise.all(this.#dispatchers.all.map((dispatcher) => dispatcher.close(graceMs)));
     // Only now: a call that was let go for one slot may be asked for within the next.

@@ -414,3 +414,31 @@ test("of an account that comes in the midst of a slot, what no longer fits in is
     ["second", "down"],
   ]);
 });
+
+const OTHER_JOBS = [jobOf({ name: "other", symbols: symbolsNamed(3), schedule: "* * * * * *" })];
+
+test.each<[what: string, comes: (world: World) => unknown]>([
+  [
+    "an account is taken",
+    ({ collector, account }) => collector.startCalling(account("second"), () => Promise.resolve(new Set())),
+  ],
+  ["other jobs are read", ({ collector }) => collector.replaceJobs(OTHER_JOBS, alwaysOpen, createCalendar())],
+])(
+  "where %s as the collector ends, nothing more is asked for and no slot is opened",
+  async (_what, comes) => {
+    const called = new Set(["main"]);
+    const shares = new Shares(["main", "second"].map(sharer), (name) => called.has(name));
+    const world = startWorld({ start: START, jobs: JOBS, accounts: [...called], shares });
+    await world.until("2026-11-20T14:30:40Z");
+    called.add("second");
+    const closed = world.collector.close(0);
+    await world.pass(1);
+    await closed;
+    const [asked, noted] = [world.calls.length, world.notes.length];
+
+    await comes(world);
+    await world.until("2026-11-20T14:33:00Z");
+
+    expect([world.calls.length, world.notes.length]).toEqual([asked, noted]);
+  },
+);

@@ -160,6 +160,22 @@ test("where one of the changed accounts cannot be opened, those before go on, an
   await expect(opened[2]?.fetchQuotes(symbolsCall("AAPL"))).rejects.toThrow();
 });
 
+test("an account that is opened while the program ends is closed again", async () => {
+  const service = await startSimulatedService(systemClock, { keys: [credentialsOf("main")] });
+  const { accounts, opened, collector } = await collecting(["main"], []);
+  const main = account("main");
+  await accounts.replace(
+    [{ ...main, feed: { ...main.feed, baseUrl: service.baseUrl } as Account["feed"] }],
+    collector,
+  );
+
+  const taken = accounts.startCalling("main", NEW, { collector, storedIn });
+  await accounts.close();
+  await taken;
+
+  await expect(opened[0]?.fetchQuotes(symbolsCall("AAPL"))).rejects.toThrow();
+});
+
 test("what the job files say of single days is told to the archive, and that it has changed, as soon as the archive takes it", async () => {
   const { dataDir, accounts, collector, log, clock } = await collecting(["main"]);
   const told = { pool, dataDir, accounts, collector, log, clock };
