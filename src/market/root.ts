@@ -21,6 +21,7 @@ export const UNDERLYING_OF_ROOT: ReadonlyMap<string, string> = new Map([
   ["NDXP", "NDX"],
   ["RUTW", "RUT"],
   ["VIXW", "VIX"],
+  ["DJXW", "DJX"],
   ["XEO", "OEX"],
   ...DOTTED.map((symbol): [string, string] => [symbol.replace(".", ""), symbol]),
 ]);

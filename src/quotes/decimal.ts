@@ -116,9 +116,9 @@ export const ORDINARY_DECIMAL = new RegExp(
 /** Digits without a leading zero, so few that they certainly fit into 64 bits. */
 export const ORDINARY_COUNT = /^(?:0|[1-9]\d{0,17})$/;
 
-/** Whether a number is 0, however that is written without an exponent. */
+/** Whether a number is 0, however that is written. */
 export function isZero(number: string): boolean {
-  return /^0[0.]*$/.test(number);
+  return /^-?0[0.]*(?:e[+-]?\d+)?$/i.test(number);
 }
 
 const MAX_BIGINT = 9_223_372_036_854_775_807n;

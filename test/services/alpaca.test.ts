@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "@jest/globals";
 import type { Answer } from "../../src/quotes/answer.ts";
 import type { QuoteCall } from "../../src/quotes/call.ts";
+import type { Instant } from "../../src/ground/clock.ts";
 import { ALPACA } from "../../src/services/alpaca/alpaca.ts";
 import { writeCall } from "../../src/services/service.ts";
 
@@ -15,8 +16,11 @@ const CONTRACTS: QuoteCall = { ...STOCKS, of: "contracts", symbols: ["ACME261218
 const CHAIN: QuoteCall = { form: "chain", underlying: "ACME", expiration: "2026-12-18", delayed: false };
 const LISTED: QuoteCall = { form: "expirations", underlying: "ACME", delayed: false };
 
+/** Of a Tuesday, after the close. */
+const OBSERVED_AT = "2026-11-24T23:00:00.000000Z" as Instant;
+
 function classify(body: string | Uint8Array, call: QuoteCall, status = 200): Answer {
-  return ALPACA.classify({ status, headers: {}, body: Buffer.from(body) }, call);
+  return ALPACA.classify({ status, headers: {}, body: Buffer.from(body), observedAt: OBSERVED_AT }, call);
 }
 
 /** A call with what an account's options decide. */
@@ -48,6 +52,17 @@ const HTML = "<html>\r\n<head><title>403 Forbidden</title></head>\r\n<body>nginx
 test.each([
   ["a badly formed name", 400, said("code=400, message=invalid symbol: BRK-B"), STOCKS, "refused", "BRK-B"],
   ["the same in other words", 400, said("invalid symbol: IXAM6"), STOCKS, "refused", "IXAM6"],
+  ["an escaped name", 400, '{"message":"invalid symbol: M\\u0026M"}', STOCKS, "refused", "M&M"],
+  ["another escaped name", 400, '{"message":"invalid symbol: BRK\\/B"}', STOCKS, "refused", "BRK/B"],
+  [
+    "a message with an escape that is none",
+    400,
+    '{"message":"invalid symbol: \\q"}',
+    STOCKS,
+    "refused",
+    null,
+  ],
+  ["words of a feed in another fault", 400, said("subscription of what?"), STOCKS, "refused", null],
   ["an unknown parameter", 400, said("unexpected query parameter(s): limit"), STOCKS, "refused", null],
   [
     "a wrong key at the trading host",
@@ -76,6 +91,8 @@ test.each([
   ["half of an answer", 200, '{"snapshots":{"ACME', CHAIN, "malformed", null],
   ["an answer without its snapshots", 200, "{}", CHAIN, "malformed", null],
   ["no body", 200, "", STOCKS, "server_error", null],
+  ["words in place of stocks", 200, said("forbidden."), STOCKS, "malformed", null],
+  ["contracts in place of stocks", 200, '{"snapshots":{"ACME":{}}}', STOCKS, "malformed", null],
 ] as const)(
   "%s is told by its words first and its status second",
   (_name, status, body, call, outcome, bad) => {
@@ -102,6 +119,8 @@ test.each([
     { stockFeed: "sip" },
     "QUOTES_ALPACA_STOCK_FEED",
   ],
+  ["your subscription does not include this feed", 403, STOCKS, {}, "QUOTES_ALPACA_STOCK_FEED"],
+  ["OPRA subscription required", 403, CHAIN, { optionFeed: "opra" }, "QUOTES_ALPACA_OPTION_FEED"],
   ["OPRA agreement is not signed", 403, CHAIN, { optionFeed: "opra" }, "QUOTES_ALPACA_OPTION_FEED"],
   ["forbidden: insufficient grants", 403, CONTRACTS, { optionFeed: "opra" }, "QUOTES_ALPACA_OPTION_FEED"],
 ] as const)(
@@ -178,4 +197,82 @@ test("the limit is that of the headers, and their reset is in seconds", () => {
   expect(ALPACA.rateLimit(headers)).toEqual({ limit: 200, remaining: 13, used: 187, expire: 1_795_534_980 });
   expect(ALPACA.limitEnd(headers)).toBe("1795534980");
   expect(ALPACA.rateLimit({})).toMatchObject({ limit: null, remaining: null });
+});
+
+test.each<[what: string, snapshot: object, volume: string | null, previousClose: string | null]>([
+  [
+    "a bar of today behind a quote of yesterday",
+    {
+      latestQuote: { t: "2026-11-23T20:59:00Z", bp: 9, ap: 11 },
+      latestTrade: { t: "2026-11-24T15:40:00Z", p: 10 },
+    },
+    "1000",
+    "7",
+  ],
+  ["a bar of today without a quote", { latestTrade: { t: "2026-11-24T15:40:00Z", p: 10 } }, "1000", "7"],
+  [
+    "a bar of two weeks ago without a quote",
+    {
+      latestTrade: { t: "2026-11-10T15:40:00Z", p: 10 },
+      dailyBar: { t: "2026-11-10T05:00:00Z", c: 10, v: 1_000 },
+    },
+    null,
+    "10",
+  ],
+  ["bars alone", { dailyBar: { t: "2026-11-23T05:00:00Z", c: 10, v: 1_000 } }, null, "10"],
+])("%s says what the day's volume and the previous close are", (_what, snapshot, volume, previousClose) => {
+  const bars = {
+    dailyBar: { t: "2026-11-24T05:00:00Z", c: 10, v: 1_000 },
+    prevDailyBar: { t: "2026-11-23T05:00:00Z", c: 7, v: 900 },
+  };
+
+  const answer = classify(JSON.stringify({ ACME: { ...bars, ...snapshot } }), {
+    ...STOCKS,
+    symbols: ["ACME"],
+  });
+
+  const [read] = answer.outcome === "quotes" ? answer.document.items : [];
+  expect(read?.ok && read.item.quote.extended).toMatchObject({ volume, previousClose });
+});
+
+test.each([
+  ['"ap":0e-5', "ask", null],
+  ['"ap":-0', "ask", null],
+  ['"ap":0.01', "ask", "0.01"],
+] as const)("%s is an %s of %s", (written, field, expected) => {
+  const quote = `{"latestQuote":{"t":"2026-11-24T20:59:00Z","bp":1,${written}}}`;
+
+  const answer = classify(`{"ACME":${quote},"IBM":null}`, STOCKS);
+
+  const [read] = answer.outcome === "quotes" ? answer.document.items : [];
+  expect(read?.ok && read.item.quote[field]).toBe(expected);
+});
+
+test("five zeros are no greeks, though one is negative and the volatility is 0 as well", () => {
+  const greeks = '{"delta":0,"gamma":0,"theta":-0,"vega":0.0,"rho":0}';
+
+  const answer = classify(
+    `{"snapshots":{"ACME261218C00061000":{"greeks":${greeks},"impliedVolatility":0}}}`,
+    CONTRACTS,
+  );
+
+  const [read] = answer.outcome === "quotes" ? answer.document.items : [];
+  const none = { delta: null, gamma: null, theta: null, vega: null, rho: null, impliedVolatility: null };
+  expect(read?.ok && read.item.quote.extended).toMatchObject(none);
+});
+
+test("a page's token is sent as it came, with its blanks", () => {
+  const { target } = writeCall(ALPACA, { ...CHAIN, page: "ACME a b" });
+
+  expect(target).toContain("page_token=a%20b");
+});
+
+test.each([
+  ["of 30 February", "AAPL260230C00330000"],
+  ["with a strike of 0", "AAPL261218C00000000"],
+])("a name %s is no contract, and stands in a list of stocks", (_what, name) => {
+  const call = completed({ ...STOCKS, symbols: ["ACME", name] });
+
+  expect(call).toMatchObject({ feed: "delayed_sip" });
+  expect(writeCall(ALPACA, call).target).toBe(`/v2/stocks/snapshots?symbols=ACME%2C${name}&feed=delayed_sip`);
 });

@@ -1,5 +1,5 @@
 /** The checkup of Alpaca: what docs/alpaca.md says is not known, as far as twelve calls show it. */
-import { DAY, exchangeDate, weekdayOf } from "../../market/calendar/dates.ts";
+import { DAY, exchangeDate, exchangeTime, weekdayOf } from "../../market/calendar/dates.ts";
 import { refusesFeed } from "../../quotes/answer.ts";
 import type { QuoteCall } from "../../quotes/call.ts";
 import { readHttpDate } from "../../quotes/rateLimit.ts";
@@ -236,7 +236,7 @@ function barFinding(asked: Probe | undefined): Finding {
     const at = textOf(valueAt(within(one, KNOWN, "dailyBar"), "t"));
     if (!at) return ["unknown", "there is none"];
     const isToday = exchangeDate(new Date(at)) === exchangeDate(atOf(one));
-    const isMidnight = /T0[45]:00:00Z$/.test(at);
+    const isMidnight = exchangeTime(new Date(at)).endsWith(" 00:00:00");
     return [isMidnight ? "ok" : "not_so", `the last one is of ${isToday ? "today" : "another date"}`];
   });
 }

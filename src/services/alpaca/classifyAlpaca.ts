@@ -8,10 +8,11 @@ import { OPTION_FEEDS, STOCK_FEEDS } from "./feeds.ts";
 import { readAlpaca } from "./readAlpaca.ts";
 
 /** The feed is not in the account's plan: 403, and 422 in one place of the documentation. */
-const NO_FEED = /subscription does not permit|OPRA agreement|insufficient grants/i;
+const NO_FEED = /\b(?:subscription|OPRA|grants)\b/i;
+const NO_FEED_STATUS = [403, 422];
 
 /** One name of a list is badly formed: the whole list fails. */
-const BAD_SYMBOL = /invalid symbol: ([^\s"\\,]{1,64})/i;
+const BAD_SYMBOL = /invalid symbol: ([^\s",]{1,64})/i;
 
 /** The trading host knows no such underlying, or one without options. */
 const NO_UNDERLYING = /invalid underlying symbols?:/i;
@@ -20,16 +21,28 @@ const NO_UNDERLYING = /invalid underlying symbols?:/i;
 export function classifyAlpaca(raw: RawAnswer, call: QuoteCall | SavedCall = NOT_KNOWN): Answer {
   const start = Buffer.from(raw.body.subarray(0, START)).toString("utf8");
   if (raw.status === 200)
-    return readAnswer(raw, start, (document, latest) => readAlpaca(document, latest, call));
-  const message = /"message"\s*:\s*"((?:[^"\\]|\\.){1,200})/.exec(start)?.[1] ?? "";
+    return readAnswer(raw, start, (document, latest) =>
+      readAlpaca(document, { latest, observedAt: raw.observedAt ?? null }, call),
+    );
+  const message = messageIn(start);
   const words = `HTTP ${raw.status}${message === "" ? "" : `, "${cutText(message, 200)}"`}`;
-  if (NO_FEED.test(message))
+  if (NO_FEED_STATUS.includes(raw.status) && NO_FEED.test(message))
     return { ...failed("unauthorized", `${words}: ${settingOf(call)} asks for it`), ofFeed: true };
   if (NO_UNDERLYING.test(message) && call.form === "expirations")
     return { outcome: "quotes", document: { ...plainDocument([]), expirations: [] } };
   const badSymbol = raw.status === 400 ? BAD_SYMBOL.exec(message)?.[1] : undefined;
   if (badSymbol !== undefined) return { ...failed("refused", words), badSymbol };
   return failed(failedStatus(raw.status) ?? "refused", words);
+}
+
+/** Empty: there is none. JSON writes some characters of a name as others. */
+function messageIn(start: string): string {
+  const written = /"message"\s*:\s*("(?:[^"\\]|\\.)*")/.exec(start)?.[1] ?? '""';
+  try {
+    return String(JSON.parse(written));
+  } catch {
+    return "";
+  }
 }
 
 /** Stocks, for that is what most answers are of. */

@@ -28,14 +28,16 @@ const NO_PRICE = isZero;
 
 const GREEKS = ["delta", "gamma", "theta", "vega", "rho"] as const;
 
+/** When an answer came, and the last instant that a time in it may say. Null: nobody knows. */
+type Times = { latest: Instant | null; observedAt: Instant | null };
+
 /**
- * @param latest see `JsonFields`
  * @param call that was answered: the answer does not say which feed it came from, nor which names it leaves out
  * @throws QuotekeeperError DOCUMENT_REFUSED when it is a document of something else
  */
 export function readAlpaca(
   document: JsonObject,
-  latest: Instant | null,
+  { latest, observedAt }: Times,
   call: QuoteCall | SavedCall,
 ): ReadDocument {
   const delayed = "feed" in call && isDelayedFeed(call.feed);
@@ -45,13 +47,16 @@ export function readAlpaca(
     call.form === "option" ||
     (call.form === "symbols" && isOfContracts(call.symbols));
   const found = isOption ? valueAt(document, "snapshots") : document;
-  if (!isObject(found)) throw refused(`it holds no snapshots, but ${namesOf(document)}`);
-  const snapshots = Object.entries(found).filter(([, snapshot]) => snapshot !== null);
+  const snapshots = isObject(found) ? Object.entries(found).filter(([, snapshot]) => snapshot !== null) : [];
+  if (!isObject(found) || (!isOption && isOfNone(call, snapshots)))
+    throw refused(`it holds no snapshots, but ${namesOf(document)}`);
   const underlying = call.form === "chain" ? call.underlying : null;
   const items = snapshots.map(([name, snapshot]) =>
     readItem(
       snapshot,
-      isOption ? contractQuote(name, underlying, delayed) : stockQuote(name, delayed),
+      isOption
+        ? contractQuote(name, underlying, { delayed, observedAt })
+        : stockQuote(name, { delayed, observedAt }),
       latest,
     ),
   );
@@ -60,6 +65,12 @@ export function readAlpaca(
     call.form === "chain" ? nextPlace(call.underlying, chainPlace(call.underlying, call.page), token) : token;
   if (next !== null) return { ...plainDocument(items), nextPage: next };
   return plainDocument(call.form === "chain" ? items : [...items, ...leftOut(call, found)]);
+}
+
+/** Snapshots of stocks stand in nothing: where no name is one that was asked for, the document is another. */
+function isOfNone(call: QuoteCall | SavedCall, snapshots: readonly (readonly [string, Json])[]): boolean {
+  if (call.form !== "symbols" || snapshots.length === 0) return false;
+  return !snapshots.some(([name]) => call.symbols.includes(name));
 }
 
 /** Null, empty or missing: this is the last page. */
@@ -81,17 +92,19 @@ function leftOut(call: QuoteCall | SavedCall, found: JsonObject): ReadItem[] {
     .map((symbol) => ({ ok: true, item: unknownQuote(keyOfSymbol(symbol)), oddFields: [], fragment: "" }));
 }
 
-function stockQuote(symbol: string, delayed: boolean) {
+type Told = Pick<InstrumentQuote, "delayed"> & Pick<Times, "observedAt">;
+
+function stockQuote(symbol: string, { delayed, observedAt }: Told) {
   return (fields: JsonFields): InstrumentQuote => ({
     ...unknownQuote(security(symbol)),
-    quote: quoteIn(fields, false),
+    quote: quoteIn(fields, false, observedAt),
     delayed,
     unknownSymbol: false,
   });
 }
 
 /** @param underlying of a chain, in which contracts of adjusted roots stand too; null: the root tells it */
-function contractQuote(name: string, underlying: string | null, delayed: boolean) {
+function contractQuote(name: string, underlying: string | null, { delayed, observedAt }: Told) {
   return (fields: JsonFields): InstrumentQuote | UnnamedItem => {
     const contract = parseOccSymbol(name);
     if (contract === null)
@@ -99,7 +112,7 @@ function contractQuote(name: string, underlying: string | null, delayed: boolean
     const named = underlying === null ? contract : { ...contract, ...withRoot(underlying, rootIn(name)) };
     return {
       ...unknownQuote(option(named)),
-      quote: quoteIn(fields, true),
+      quote: quoteIn(fields, true, observedAt),
       underlying: { symbol: named.underlying, description: null, exchange: null },
       delayed,
       unknownSymbol: false,
@@ -108,14 +121,14 @@ function contractQuote(name: string, underlying: string | null, delayed: boolean
 }
 
 /** Sizes are shares and contracts (since 2025-11-03). Stub quotes and crossed ones stay as they come. */
-function quoteIn(fields: JsonFields, isOption: boolean): Quote {
+function quoteIn(fields: JsonFields, isOption: boolean, observedAt: Instant | null): Quote {
   const book = fields.object("latestQuote");
   const latest = fields.object("latestTrade");
   // A trade that was canceled, incorrect or corrected is none.
   const trade = latest && latest.text("u") === null ? latest : null;
   const quotedAt = book && book.rfcTime("t");
   const tradedAt = trade && trade.rfcTime("t");
-  const { today, previous } = barsOf(fields, quotedAt ?? tradedAt);
+  const { today, previous } = barsOf(fields, quotedAt ?? observedAt);
   const greeks = isOption ? greeksIn(fields) : null;
   return {
     bid: book && book.decimalBut("bp", NO_PRICE),
@@ -152,23 +165,23 @@ function quoteIn(fields: JsonFields, isOption: boolean): Quote {
 function greeksIn(fields: JsonFields): JsonFields | null {
   const greeks = fields.object("greeks");
   const areZeros = GREEKS.every((name) => isZero(textOf(greeks?.value(name)) ?? "0"));
-  return areZeros && fields.text("impliedVolatility") === null ? null : greeks;
+  return areZeros && isZero(fields.text("impliedVolatility") ?? "0") ? null : greeks;
 }
 
 /**
- * `dailyBar` is the last daily bar: today's only if its date, which is midnight in New York, is the quote's. Otherwise there is none of
- * today, and its close is the previous one.
+ * `dailyBar` is the last daily bar: today's only if its date, which is midnight in New York, is the quote's or, where trades went on
+ * without quotes, a later one. Otherwise there is none of today, and its close is the previous one.
  *
- * @param quotedAt of the quote, or of the trade where nobody quotes
+ * @param todayAt of the quote, or of the answer where nobody quotes
  */
 function barsOf(
   fields: JsonFields,
-  quotedAt: Instant | null,
+  todayAt: Instant | null,
 ): { today: JsonFields | null; previous: JsonFields | null } {
   const last = fields.object("dailyBar");
   const at = last && last.rfcTime("t");
-  if (last === null || at === null || quotedAt === null) return { today: null, previous: null };
-  const isToday = exchangeDate(dateOf(at)) === exchangeDate(dateOf(quotedAt));
+  if (last === null || at === null || todayAt === null) return { today: null, previous: null };
+  const isToday = exchangeDate(dateOf(at)) >= exchangeDate(dateOf(todayAt));
   return isToday ? { today: last, previous: fields.object("prevDailyBar") } : { today: null, previous: last };
 }
 

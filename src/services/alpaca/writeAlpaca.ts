@@ -2,7 +2,7 @@
  * The calls of Alpaca: snapshots of its data host (market-data-api.json 1.1), and option contracts of its trading host
  * (trading-api.json). An endpoint refuses a parameter that it does not know, so each call has those that it needs and no other.
  */
-import { requiredOccSymbol } from "../../market/occ.ts";
+import { parseOccSymbol, requiredOccSymbol } from "../../market/occ.ts";
 import { isOwnRoot, rootOf, rootsOf } from "../../market/root.ts";
 import type { QuoteCall } from "../../quotes/call.ts";
 import { percentEncode } from "../percentEncode.ts";
@@ -18,9 +18,6 @@ const SNAPSHOTS_OF_A_PAGE = "1000";
 /** 10,000 is taken, and 10,001 a 422. */
 const CONTRACTS_OF_A_PAGE = "10000";
 
-/** What a symbol of a list ends with where it is a contract's: date, side and strike. A root may end in a digit. */
-const BEHIND_ROOT = /\d{6}[CP]\d{8}$/;
-
 /** Expirations and contracts stand on the trading host alone. */
 export function hostOf({ form }: QuoteCall): "trading" | undefined {
   return form === "expirations" ? "trading" : undefined;
@@ -28,7 +25,7 @@ export function hostOf({ form }: QuoteCall): "trading" | undefined {
 
 /** Whether a list is one of contracts. Lists are of one kind: stocks and contracts have endpoints of their own. */
 export function isOfContracts(symbols: readonly string[]): boolean {
-  return symbols.some((symbol) => BEHIND_ROOT.test(symbol));
+  return symbols.some((symbol) => parseOccSymbol(symbol) !== null);
 }
 
 /** Where a chain goes on: at the next page of a root's contracts, or at the next root. */
@@ -36,8 +33,8 @@ type ChainPlace = { root: string; token: string | null };
 
 /** @param page of the call; absent: the beginning */
 export function chainPlace(underlying: string, page: string | undefined): ChainPlace {
-  const [root = "", token = ""] = page?.split(" ") ?? [];
-  return { root: root || rootOf({ underlying }), token: token || null };
+  const [root = "", ...token] = page?.split(" ") ?? [];
+  return { root: root || rootOf({ underlying }), token: token.join(" ") || null };
 }
 
 /** What comes behind a page: its token, or else the first page of the next root of an index; null: nothing. */
