@@ -85,8 +85,7 @@ export function planAsks(due: readonly DueJob[], options: PlanOptions, waiting: 
       parts.map(({ by, subjects }) => ({ by, subjects: subjects[kind] })),
       options,
     ).sort(moreUrgent);
-  const { contractsOfAList = Infinity, batchSize } = options;
-  const ofContracts = { ...options, batchSize: Math.min(batchSize, contractsOfAList) };
+  const ofContracts = { ...options, batchSize: options.contractsOfAList ?? options.batchSize };
   return [
     ...ofEachAccount(ofKind("single"), options, (asks) => asks.map((ask) => group([ask]))),
     ...ofEachAccount(ofKind("list"), options, (asks) => batches(asks, options)),

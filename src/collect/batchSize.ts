@@ -1,10 +1,11 @@
 /** How many symbols go into one call: learned from the service, which says 414 to a list that is too long. */
 import type { Batch } from "../services/service.ts";
+import { type PlannedCall, symbolCount } from "./callPlan.ts";
 
 /** Full calls in a row that must succeed before the size grows by one. */
 const CALLS_PER_STEP = 3;
 
-export type BatchSize = {
+type BatchSize = {
   readonly size: number;
   /** The longest list that was answered, 0 at first. */
   readonly worked: number;
@@ -38,6 +39,39 @@ export function afterSuccess(before: BatchSize, length: number): BatchSize {
   return { ...known, size, successes: 0 };
 }
 
-export function forgiven(before: BatchSize): BatchSize {
+function forgiven(before: BatchSize): BatchSize {
   return { ...before, tooLong: Infinity };
+}
+
+/** Each kind of list by itself: those of contracts, where the service has them apart, and all others. */
+export class BatchSizes {
+  #contracts: BatchSize | null;
+  #others: BatchSize;
+
+  constructor(batch: Batch) {
+    const { contracts } = batch;
+    this.#contracts = contracts ? firstBatchSize({ ...batch, first: contracts, most: contracts }) : null;
+    this.#others = firstBatchSize(batch);
+  }
+
+  get size(): number {
+    return this.#others.size;
+  }
+
+  /** Undefined: contracts have no lists of their own. */
+  get contractsOfAList(): number | undefined {
+    return this.#contracts?.size;
+  }
+
+  learn(planned: PlannedCall, after: typeof afterSuccess): void {
+    const isOfContracts = planned.call.form === "symbols" && planned.call.of !== undefined;
+    const length = symbolCount(planned);
+    if (isOfContracts && this.#contracts) this.#contracts = after(this.#contracts, length);
+    else this.#others = after(this.#others, length);
+  }
+
+  forgive(): void {
+    this.#contracts &&= forgiven(this.#contracts);
+    this.#others = forgiven(this.#others);
+  }
 }

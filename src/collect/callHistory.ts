@@ -135,7 +135,8 @@ async function readListed(
     const request = record.request as QuoteCall;
     if (request.form !== "expirations" || !isOfToday(record)) continue;
     earlier.add({ ...record, request });
-    wanted.delete(request.underlying);
+    // In pages it is whole with the last of them.
+    if (earlier.listed.has(request.underlying)) wanted.delete(request.underlying);
     if (wanted.size === 0) return;
   }
 }

@@ -30,8 +30,8 @@ export type PlannedCall = Urgency & {
   once?: Once;
   /** Set on the calls by which a call that failed as a whole is looked into. */
   part?: Part;
-  /** Of a further page: how many there are with it, and what those before it held. */
-  pages?: { count: number; isStored: boolean; expirations: readonly string[] };
+  /** Of a further page: how many there are with it, when the first was asked for, epoch ms, and what those before it held. */
+  pages?: { count: number; firstAskedMs: number; isStored: boolean; expirations: readonly string[] };
 };
 
 /** What a call is for, beside its quotes; see `badSymbolSearch.ts`. */
@@ -75,17 +75,17 @@ export function planOnce(due: DueJob, once: Once, options: PlanOptions): Planned
 /**
  * The names that an answer stores, as the ledger has them; a watchlist or a whole chain is stored when anything of it is. What comes in
  * pages is stored by the last of them, for it is asked for by what all before it said.
+ *
+ * @param page.before whether anything was stored of the pages before it
  */
 export function storedNames(
   call: QuoteCall,
   matched: readonly MatchedItem[],
-  { nextPage }: Pick<ReadDocument, "nextPage">,
+  { nextPage, before }: Pick<ReadDocument, "nextPage"> & { before: boolean },
 ): string[] {
   const stored = matched.flatMap((match) => (match.fate === "stored" ? [match.name] : []));
   if (askedInstruments(call) !== null) return stored;
-  if (nextPage !== undefined) return [];
-  const isFurther = "page" in call && call.page !== undefined;
-  return stored.length === 0 && !isFurther ? [] : namesOf(call);
+  return nextPage === undefined && (before || stored.length > 0) ? namesOf(call) : [];
 }
 
 export function withoutNames<Due extends DuePart>(due: Due, names: ReadonlySet<string>): Due {

@@ -10,24 +10,30 @@ import { type QuoteCall } from "../quotes/call.ts";
 import { answerOf } from "../services/registry.ts";
 import { namesOf } from "./asks.ts";
 import { storedNames } from "./callPlan.ts";
+import { PagesSoFar } from "./pages.ts";
 
 type EarlierAnswer = Pick<ResponseRecord, "service" | "status" | "headers" | "body"> & {
   request: QuoteCall;
   requestedAt: string;
 };
 
-type QuotedAnswer = { call: QuoteCall; askedMs: number; document: ReadDocument };
+/** Of a chain: what its pages so far have been. `firstAskedMs`: -Infinity where the first is not known. */
+type ChainSoFar = { firstAskedMs: number; isStored: boolean };
+
+type QuotedAnswer = { call: QuoteCall; askedMs: number; document: ReadDocument; before: ChainSoFar };
 
 /** Which expirations the service has listed of an underlying. `askedMs`: epoch ms UTC. */
 type ListedExpirations = { underlying: string; expirations: readonly string[]; askedMs: number };
+
+const UNKNOWN: ChainSoFar = { firstAskedMs: -Infinity, isStored: false };
 
 export class EarlierRuns {
   readonly #sinceMs: number;
   readonly lastSeenMs = new Map<string, number>();
   readonly #quoted: QuotedAnswer[] = [];
   readonly listed = new Map<string, ListedExpirations>();
-  /** The pages of a list so far, by its underlying. */
-  readonly #begun = new Map<string, string[]>();
+  readonly #lists = new PagesSoFar<readonly string[]>();
+  readonly #chains = new PagesSoFar<ChainSoFar>();
 
   /** @param sinceMs begin of the oldest slot that still lasts, epoch ms UTC: what was asked since then is read whole */
   constructor(sinceMs: number) {
@@ -42,7 +48,14 @@ export class EarlierRuns {
     for (const name of namesOf(request)) this.lastSeenMs.set(name, askedMs);
     if (askedMs < this.#sinceMs) return;
     const answer = answerOf(earlier);
-    if (answer.outcome === "quotes") this.#quoted.push({ call: request, askedMs, document: answer.document });
+    if (answer.outcome !== "quotes") return;
+    const { document } = answer;
+    const before = this.#chains.before(request, { firstAskedMs: askedMs, isStored: false }) ?? UNKNOWN;
+    this.#quoted.push({ call: request, askedMs, document, before });
+    if (document.nextPage === undefined) return;
+    const isStored =
+      before.isStored || matchCall(request, document.items).some(({ fate }) => fate === "stored");
+    this.#chains.goOn(request, document.nextPage, { ...before, isStored });
   }
 
   #list(
@@ -52,14 +65,13 @@ export class EarlierRuns {
   ): void {
     const { underlying } = request;
     const answer = answerOf(raw);
-    const expirations = answer.outcome === "quotes" ? answer.document.expirations : undefined;
-    if (answer.outcome !== "quotes" || !expirations?.length) return;
-    // A list in pages is whole with its last one.
-    const before = request.page === undefined ? [] : (this.#begun.get(underlying) ?? []);
+    const before = this.#lists.before(request, []);
+    // A list in pages is whole with its last one, where all before it are known.
+    if (answer.outcome !== "quotes" || before === null) return;
+    const { expirations = [], nextPage } = answer.document;
     const all = [...new Set([...before, ...expirations])].sort();
-    this.#begun.set(underlying, all);
-    if (answer.document.nextPage === undefined)
-      this.listed.set(underlying, { underlying, expirations: all, askedMs });
+    if (nextPage !== undefined) this.#lists.goOn(request, nextPage, all);
+    else if (all.length > 0) this.listed.set(underlying, { underlying, expirations: all, askedMs });
   }
 
   /** Documents with quotes that were asked for within the slots that still last: chains hang on their prices. */
@@ -70,10 +82,12 @@ export class EarlierRuns {
   /** Names of what was asked for within [from, to) and stored; epoch ms UTC. */
   storedWithin({ delayed }: Pick<Job, "delayed">, from: number, to: number): Set<string> {
     const within = this.#quoted.filter(
-      ({ call, askedMs }) => call.delayed === delayed && askedMs >= from && askedMs < to,
+      ({ call, askedMs, before }) => call.delayed === delayed && before.firstAskedMs >= from && askedMs < to,
     );
     return new Set(
-      within.flatMap(({ call, document }) => storedNames(call, matchCall(call, document.items), document)),
+      within.flatMap(({ call, document, before }) =>
+        storedNames(call, matchCall(call, document.items), { ...document, before: before.isStored }),
+      ),
     );
   }
 }

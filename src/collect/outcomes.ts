@@ -9,7 +9,7 @@ import type { Log } from "../ground/log.ts";
 import { fatesOf, matchCall, type MatchedItem } from "../quotes/match.ts";
 import type { ReadDocument } from "../quotes/document.ts";
 import { askedInstruments, type QuoteCall } from "../quotes/call.ts";
-import { afterSuccess, afterTooLong, type BatchSize, firstBatchSize, forgiven } from "./batchSize.ts";
+import { afterSuccess, afterTooLong, BatchSizes } from "./batchSize.ts";
 import type { ChainBook } from "./chainBook.ts";
 import { DailyWarnings } from "./dailyWarnings.ts";
 import type { Result } from "./dispatch/callEnds.ts";
@@ -27,7 +27,7 @@ import {
   withSymbols,
   withoutNames,
 } from "./callPlan.ts";
-import { nextPageOf, restOfList } from "./pages.ts";
+import { fromFirstPage, nextPageOf, restOfList } from "./pages.ts";
 import { CLOCK_STEP_MS } from "../schedule/clockSteps.ts";
 import type { Batch } from "../services/service.ts";
 import type { Fate, Slot, SlotBook } from "./slotBook.ts";
@@ -62,21 +62,21 @@ export class Outcomes {
   readonly #badSymbolSearch = new BadSymbolSearch();
   readonly #lastSeenMs: Map<string, number>;
   readonly #lastSeen = (name: string): number => this.#lastSeenMs.get(name) ?? 0;
-  #batch: BatchSize;
+  readonly #batches: BatchSizes;
   readonly #warnings: DailyWarnings;
   #date = "";
 
   constructor(options: OutcomesOptions) {
     this.#options = options;
     this.#lastSeenMs = new Map(options.lastSeenMs);
-    this.#batch = firstBatchSize(options.batch);
+    this.#batches = new BatchSizes(options.batch);
     this.#warnings = new DailyWarnings(options.log);
   }
 
   get planOptions(): PlanOptions {
     return {
-      batchSize: this.#batch.size,
-      contractsOfAList: this.#options.batch.contracts,
+      batchSize: this.#batches.size,
+      contractsOfAList: this.#batches.contractsOfAList,
       lastSeenMs: this.#lastSeen,
       ...(this.askBackoff.holds && { alone: (symbol) => this.askBackoff.isSuspect(symbol) }),
       ownerOf: this.#options.ownerOf,
@@ -89,7 +89,7 @@ export class Outcomes {
     if (date === this.#date) return;
     this.#date = date;
     this.#warnings.beginDay();
-    this.#batch = forgiven(this.#batch);
+    this.#batches.forgive();
     this.askBackoff.forgive();
     const sinceMs = this.#options.clock.now().getTime() - SEEN_FOR_MS;
     for (const [name, at] of this.#lastSeenMs) if (at < sinceMs) this.#lastSeenMs.delete(name);
@@ -141,16 +141,18 @@ export class Outcomes {
 
   #stored(planned: PlannedCall, document: ReadDocument, askedMs: number): void {
     const { chains, ask, slots } = this.#options;
-    this.#batch = afterSuccess(this.#batch, symbolCount(planned));
+    this.#batches.learn(planned, afterSuccess);
     chains.recordAnswer(document);
     const matched = matchCall(planned.call, document.items);
-    const stored = storedNames(planned.call, matched, document);
+    const { pages } = planned;
+    const stored = storedNames(planned.call, matched, { ...document, before: pages?.isStored === true });
     const isList = planned.call.form === "symbols";
     if (document.nextPage !== undefined && !isList)
-      return this.#goOn(planned, document.nextPage, { matched, document });
+      return this.#goOn(planned, document.nextPage, { askedMs, matched, document });
     // At the slots that lasted when it was asked; before any miss, which may end a slot.
-    slots.credit(stored, planned.call.delayed, askedMs);
-    const listed = [...(planned.pages?.expirations ?? []), ...(document.expirations ?? [])];
+    const { delayed } = planned.call;
+    slots.credit({ names: stored, delayed, askedMs, firstAskedMs: pages?.firstAskedMs ?? askedMs });
+    const listed = [...(pages?.expirations ?? []), ...(document.expirations ?? [])];
     if (planned.call.form === "expirations") this.#listed(planned, planned.call, [...new Set(listed)].sort());
     else if (askedInstruments(planned.call) === null) this.#asOne(planned, matched, askedMs);
     else {
@@ -169,12 +171,18 @@ export class Outcomes {
   #goOn(
     planned: PlannedCall,
     page: string,
-    { matched, document }: { matched: readonly MatchedItem[]; document: ReadDocument },
+    of: { askedMs: number; matched: readonly MatchedItem[]; document: ReadDocument },
   ): void {
-    const isStored = matched.some(({ fate }) => fate === "stored");
-    const next = nextPageOf(planned, page, { isStored, expirations: document.expirations ?? [] });
-    if (next !== null) this.#options.ask(next);
-    else this.#missed([planned], "malformed");
+    const { slots, ask } = this.#options;
+    const isStored = of.matched.some(({ fate }) => fate === "stored");
+    const { askedMs, document } = of;
+    const next = nextPageOf(planned, page, { askedMs, isStored, expirations: document.expirations ?? [] });
+    const isWanted = [...planned.wants.values()].some((wants) => wants.some((slot) => slots.isOpen(slot)));
+    if (next === null) {
+      if (!isOnce(planned))
+        for (const name of planned.wants.keys()) this.#heldBack(planned, name, { reason: "malformed" });
+      this.#missed([planned], "malformed");
+    } else if (isWanted) ask(next);
   }
 
   /** A watchlist and a whole chain are one thing in the ledger. An answer in which nothing is recognised is no success. */
@@ -275,7 +283,7 @@ export class Outcomes {
     const { ask, removeWaiting } = this.#options;
     const halves = symbolCount(planned) > this.#options.batch.least ? halved(planned) : null;
     if (!halves) return this.#failed(planned, "refused");
-    this.#batch = afterTooLong(this.#batch, symbolCount(planned));
+    this.#batches.learn(planned, afterTooLong);
     // The lists that wait are as long as this one.
     if (planned.part || isOnce(planned)) halves.forEach(ask);
     else planCalls([], this.planOptions, [planned, ...removeWaiting()]).forEach(ask);
@@ -321,7 +329,7 @@ export class Outcomes {
 
   #ended(planned: PlannedCall, reason: MissReason): void {
     const account = reason === "unauthorized" ? this.#options.standIn(planned) : null;
-    if (account !== null) return this.#options.ask({ ...planned, account });
+    if (account !== null) return this.#options.ask({ ...fromFirstPage(planned), account });
     this.#missed([planned, ...this.#badSymbolSearch.ended(planned)], reason);
   }
 

@@ -60,7 +60,8 @@ const CUT_SHORT_PARTS = 60;
 const RECENT_ANSWERS = 256;
 
 /** Names that one answer stored, and when they were asked for, epoch ms UTC. */
-type StoredNames = { names: readonly string[]; delayed: boolean; askedMs: number };
+/** `firstAskedMs`: of what came in pages, when the first of them was asked for. */
+type StoredNames = { names: readonly string[]; delayed: boolean; askedMs: number; firstAskedMs: number };
 
 export class SlotBook {
   readonly #open = new Map<string, Map<string, OpenSlot>>();
@@ -204,9 +205,8 @@ export class SlotBook {
       }
   }
 
-  /** Instruments whose quotes were asked for at `askedMs` are stored at each slot that lasted then and wants them. */
-  credit(names: readonly string[], delayed: boolean, askedMs: number): void {
-    const stored = { names, delayed, askedMs };
+  /** Instruments whose quotes were asked for are stored at each slot that lasted then and wants them. */
+  credit(stored: StoredNames): void {
     this.#recent = [...this.#recent.slice(1 - RECENT_ANSWERS), stored];
     for (const missed of this.#missed) this.#find(stored, missed);
     for (const shares of [...this.#open.values()])
@@ -292,7 +292,9 @@ function settleShare({ entry, unsettled }: OpenSlot, names: readonly string[], f
 /** Whether an answer was asked for within a slot that wants such quotes. One without an end counts its own calls alone. */
 function isWithin({ delayed, slotAt, deadlineMs }: BeginningSlot, stored: StoredNames): boolean {
   if (deadlineMs === Infinity) return false;
-  return delayed === stored.delayed && stored.askedMs >= Date.parse(slotAt) && stored.askedMs < deadlineMs;
+  return (
+    delayed === stored.delayed && stored.firstAskedMs >= Date.parse(slotAt) && stored.askedMs < deadlineMs
+  );
 }
 
 function slotKey({ job, slotAt }: Slot): string {

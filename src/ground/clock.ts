@@ -102,7 +102,7 @@ const RFC_3339 = /^(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?([Zz]|[+
 
 /**
  * A time of RFC 3339 section 5.6, with up to nine digits behind the second. Those behind the microsecond are cut off, as no column
- * holds them: so a time is never later than it was said. @returns null: it is no such time, or no day of the calendar
+ * holds them: so a time is never later than it was said. @returns null: it is no such time, no day of the calendar, or no zone
  */
 export function instantOfRfc(text: string): Instant | null {
   const [, date, time, fraction = "", zone = ""] = RFC_3339.exec(text) ?? [];
@@ -111,6 +111,8 @@ export function instantOfRfc(text: string): Instant | null {
   // 2026-02-30 parses as 2 March.
   if (Number.isNaN(utc.getTime()) || !utc.toISOString().startsWith(`${date}T${time}`)) return null;
   const at = /^[Zz]$/.test(zone) ? utc : new Date(`${date}T${time}${zone}`);
+  // No zone is a day or more ahead.
+  if (Number.isNaN(at.getTime())) return null;
   return `${at.toISOString().slice(0, 19)}.${fraction.slice(0, 6).padEnd(6, "0")}Z`;
 }
 

@@ -61,9 +61,13 @@ export function readAnswer(
     if (isObject(document)) return { outcome: "quotes", document: read(document, latestTime(raw)) };
     return failed("malformed", "JSON that is no object");
   } catch (error) {
-    if (!(error instanceof QuotekeeperError)) throw error;
-    return failed("malformed", cutText(error.detail, 200));
+    return failed("malformed", cutText(problemOf(error), 200));
   }
+}
+
+/** A defect of the reader too: whatever it is, the answer is kept. */
+export function problemOf(error: unknown): string {
+  return error instanceof QuotekeeperError ? error.detail : `it could not be read: ${String(error)}`;
 }
 
 export function formOf(start: string): "JSON" | "XML" | "HTML" | "text" | "nothing" {

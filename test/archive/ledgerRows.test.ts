@@ -2,6 +2,7 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { readLastShares } from "../../src/archive/ledger/knownShares.ts";
 import { readStoredWithin } from "../../src/archive/ledger/storedWithin.ts";
+import { EarlierRuns } from "../../src/collect/earlierRuns.ts";
 import { loadAll } from "../../src/archive/load/loader.ts";
 import { readCoverage, readUnknownInstruments } from "../../src/archive/ledger/coverageRows.ts";
 import { accountForDowntime, accountForLeftOpen } from "../../src/ledger/pastSlotNotes.ts";
@@ -302,6 +303,58 @@ describe("a whole chain", () => {
       { slot: "22:51 1=0+1", missed: `${NAME} malformed` },
     ]);
   });
+
+  const page = (
+    second: number,
+    asked: string | null,
+    next: string | null,
+    status = 200,
+    ...strikes: string[]
+  ) => {
+    const quote = { latestQuote: { t: "2026-11-20T15:00:00Z", bp: 1, ap: 2 } };
+    const snapshots = Object.fromEntries(strikes.map((strike) => [`SPX261218C0${strike}000`, quote]));
+    const request: QuoteCall = {
+      ...chain,
+      feed: "opra",
+      spotFeed: "iex",
+      ...(asked !== null && { page: asked }),
+    };
+    const body = status === 200 ? { snapshots, next_page_token: next } : { message: "an error" };
+    return {
+      ...answerRecord(at(second), JSON.stringify(body), { request }),
+      ...{ status, service: "alpaca", source: { kind: "account" as const, name: "alpaca opra beside iex" } },
+    };
+  };
+  const first = page(5, null, "b", 200, "5000");
+
+  test.each([
+    ["its first page alone", [first], []],
+    ["a second page that met an error", [first, page(6, "SPX b", null, 500)], []],
+    ["a first page that met an error before", [page(4, null, null, 503), first], []],
+    ["its last page alone", [page(6, "SPXW c", null, 200, "5100")], []],
+    ["pages without a row", [page(5, null, "b"), page(6, "SPXW c", null)], []],
+    [
+      "its first page and its last",
+      [first, page(6, "SPX b", "c"), page(7, "SPX c", null), page(8, "SPXW", null)],
+      [NAME],
+    ],
+  ])(
+    "of a chain in pages %s says as much in the archive as in the journal: %#",
+    async (_what, records, names) => {
+      const world = await loadingWorld();
+      await world.append(...records);
+      await world.load();
+      const [from, to] = [on20th("22:50"), on20th("22:51")];
+      const earlier = new EarlierRuns(from.getTime());
+      for (const record of records) earlier.add({ ...record, request: record.request as QuoteCall });
+
+      const share = { source: "account" as const, instruments: [NAME], delayed: false };
+      const stored = await readStoredWithin(world.pool, [{ from, to }], share);
+
+      expect([...(stored.get(0) ?? [])]).toEqual(names);
+      expect([...earlier.storedWithin({ delayed: false }, from.getTime(), to.getTime())]).toEqual(names);
+    },
+  );
 
   test("a whole chain counts as stored within a slot whichever account asked for it, and another date of it does not", async () => {
     const world = await loadingWorld();

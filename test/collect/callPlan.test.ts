@@ -276,9 +276,13 @@ describe("names in the ledger", () => {
     const symbols = { form: "symbols", symbols: ["A", "B"], delayed: false } as const;
     const watchlist = { form: "watchlist", watchlist: "DEFAULT", delayed: false } as const;
 
-    expect(storedNames({ ...symbols, symbols: ["A", "B"] }, [stored("A"), unknown], {})).toEqual(["A"]);
-    expect(storedNames(watchlist, [unknown, stored("A"), stored("C")], {})).toEqual(["watchlist DEFAULT"]);
-    expect(storedNames(watchlist, [unknown], {})).toEqual([]);
+    expect(
+      storedNames({ ...symbols, symbols: ["A", "B"] }, [stored("A"), unknown], { before: false }),
+    ).toEqual(["A"]);
+    expect(storedNames(watchlist, [unknown, stored("A"), stored("C")], { before: false })).toEqual([
+      "watchlist DEFAULT",
+    ]);
+    expect(storedNames(watchlist, [unknown], { before: false })).toEqual([]);
   });
 });
 

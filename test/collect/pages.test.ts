@@ -1,12 +1,15 @@
 /** Answers in pages, in virtual time: a chain is stored with its last page and by no other, and each page is a call of its own. */
 import { expect, test } from "@jest/globals";
+import { Shares } from "../../src/accounts/shares.ts";
 import { EarlierRuns } from "../../src/collect/earlierRuns.ts";
+import { instantFromDate } from "../../src/ground/clock.ts";
 import { option, type OptionContract } from "../../src/market/instrument.ts";
 import { occSymbol, parseOccSymbol } from "../../src/market/occ.ts";
 import type { Answer } from "../../src/quotes/answer.ts";
 import { describeCall, type QuoteCall } from "../../src/quotes/call.ts";
 import { type InstrumentQuote, NO_QUOTE, unknownQuote } from "../../src/quotes/document.ts";
 import { ALPACA } from "../../src/services/alpaca/alpaca.ts";
+import { contractsOf, symbolsNamed } from "./due.ts";
 import {
   addsUp,
   entriesOf,
@@ -14,6 +17,7 @@ import {
   failure,
   jobOf,
   mostInWindow,
+  quotesFor,
   type SeenCall,
   startWorld,
   type World,
@@ -135,6 +139,107 @@ test("a service that never ends its pages is stopped at forty, and the chain is 
 
   expect(asked(world)).toEqual(pagesOf(CHAIN, ...Array.from({ length: 40 }, (_, place) => place + 1)));
   expect(entriesOf(world.notes)).toMatchObject([{ due: [CHAIN], misses: [[CHAIN, "malformed"]] }]);
+});
+
+test("a page that names itself ends its chain at once, which is asked for less and less often", async () => {
+  const world = await until("15:09:30", { respond: () => answerOf([], { nextPage: named(2) }) });
+
+  const calls = world.calls.length;
+  expect(asked(world).slice(0, 2)).toEqual(pagesOf(CHAIN, 1, 2));
+  expect(calls).toBeLessThan(2 * 10);
+  const missed = entriesOf(world.notes).map(({ misses }) => misses);
+  expect(missed).toEqual(missed.map(() => [[CHAIN, "malformed"]]));
+});
+
+test("a chain whose pages hold nothing is absent, however many there are", async () => {
+  const world = await until("15:00:30", {
+    respond: ({ planned: { call } }) => answerOf([], further(pageOf(call), 3)),
+  });
+
+  expect(asked(world)).toEqual(pagesOf(CHAIN, 1, 2, 3));
+  expect(entriesOf(world.notes)).toMatchObject([{ due: [CHAIN], misses: [[CHAIN, "absent_from_answer"]] }]);
+});
+
+test("a last page within a slot does not store a chain whose first page was asked for before it", async () => {
+  const five = { ...job(), name: "five", schedule: "*/5 * * * *" };
+  const isOfNext = ({ planned }: SeenCall): boolean =>
+    [...planned.wants.values()].flat().some((want) => want.slotAt.startsWith("2026-11-20T15:01"));
+
+  const world = await until("15:01:58", {
+    jobs: [five, job()],
+    latencyMs: () => 19_000,
+    respond: (call) => {
+      if (isOfNext(call) && pageOf(call.planned.call) === 2) return failure("refused");
+      const { underlying, expiration } = { underlying: "AAPL", expiration: DATES[0] ?? "" };
+      const page = pageOf(call.planned.call);
+      const strike = String(240 + page);
+      return answerOf([quoted({ underlying, expiration, optionType: "CALL", strike })], further(page, 5));
+    },
+  });
+
+  expect(asked(world)).toContain(`${CHAIN} 5`);
+  const ofMinute = entriesOf(world.notes, "chain").find(({ slotAt }) =>
+    slotAt.startsWith("2026-11-20T15:01"),
+  );
+  expect(ofMinute?.misses ?? []).toEqual([[CHAIN, "refused"]]);
+});
+
+test("an account that takes a chain over in the midst of its pages begins with the first one: its feed may be another", async () => {
+  const names = ["one", "two"];
+  const sharers = names.map((name) => ({ name, limit: 60, windowMs: 60_000 }));
+  let first = "";
+  const world = await until("15:00:30", {
+    accounts: names,
+    shares: new Shares(sharers, () => true),
+    respond: (call) => {
+      first ||= call.account;
+      const isRefused = pageOf(call.planned.call) > 1 && call.account === first;
+      return isRefused ? failure("unauthorized") : market(call);
+    },
+  });
+
+  const byAccount = names.map((name) =>
+    asked({ calls: world.calls.filter((call) => call.account === name) }),
+  );
+  expect(byAccount.sort()).toEqual([pagesOf(CHAIN, 1, 2), pagesOf(CHAIN, 1, 2, 3)]);
+  expect(entriesOf(world.notes).flatMap(({ misses }) => misses)).toEqual([]);
+});
+
+test("a one-off job that is withdrawn between two pages asks for no other", async () => {
+  const world = startWorld({ start: START, jobs: [], respond: market, latencyMs: () => 1_000 });
+  const slotAt = instantFromDate(new Date(START));
+  const once = { name: "once:chain", delayed: false, priority: 1_000, watchlist: null };
+  const wanted = { symbols: [], options: [], chains: job().chains, known: new Set<string>() };
+  const given = { single: false, accounts: ["default"], ownerOf: () => "default" };
+  world.collector.once.poll({ job: once, slotAt, ...wanted }, given);
+  await world.pass(1_500);
+
+  world.collector.once.withdraw({ job: once.name, slotAt });
+  await world.pass(60_000);
+
+  expect(asked(world)).toEqual(pagesOf(CHAIN, 1, 2));
+});
+
+test("a list of contracts that is too long leaves the lists of stocks as they are", async () => {
+  const symbols = symbolsNamed(400);
+  const world = await until("15:10:30", {
+    jobs: [
+      jobOf({ name: "stocks", symbols }),
+      jobOf({ name: "contracts", options: contractsOf(200), optionsInList: "apart" }),
+    ],
+    service: ALPACA,
+    governor: { limit: 200, windowMs: 60_000 },
+    respond: ({ planned }) =>
+      planned.call.form === "symbols" && planned.call.of && planned.call.symbols.length > 60
+        ? failure("too_long")
+        : quotesFor(planned),
+  });
+
+  const lengths = world.calls.flatMap(({ planned: { call } }) =>
+    call.form === "symbols" && !call.of ? [call.symbols.length] : [],
+  );
+  expect(Math.min(...lengths)).toBeGreaterThan(60);
+  expect(entriesOf(world.notes).flatMap(({ misses }) => misses)).toEqual([]);
 });
 
 test("pages count in the budget: one in 15 seconds makes a chain within its minute, one in 40 does not, and it is missed for the budget", async () => {

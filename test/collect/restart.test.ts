@@ -154,6 +154,42 @@ test("today's list of expirations is found however much the journal holds since 
   expect([await listsFor(job), await listsFor(plain)]).toEqual([[["SPX", ["2026-12-18"]]], []]);
 });
 
+test("today's list in pages is known with all of them, wherever in the journal they lie, and not with the last ones alone", async () => {
+  const page = (second: number, date: string, asked: string | undefined, next: string | null) => {
+    const request: QuoteCall = { form: "expirations", underlying: "SPY", delayed: false };
+    const contracts = [{ expiration_date: date }];
+    return {
+      ...answerRecord(at(second), JSON.stringify({ option_contracts: contracts, next_page_token: next }), {
+        request: { ...request, ...(asked !== undefined && { page: asked }) },
+      }),
+      service: "alpaca",
+    };
+  };
+  const first = page(1, "2026-12-18", undefined, "a");
+  const others = [page(2, "2027-01-15", "a", "b"), page(3, "2027-02-19", "b", null)] as const;
+  const listed = async (...parts: ResponseRecord[][]): Promise<unknown> => {
+    const dir = tempDir();
+    for (const [place, records] of parts.entries())
+      await appendAll(dir, records, { clock: createTestClock(`2026-11-20T1${place}:00:00Z`) });
+    const chains = [
+      { underlying: "SPY", expirations: "listed" as const, strikes: "all" as const, types: [] },
+    ];
+    const jobs = [
+      { job: jobOf({ name: "chain", chains }), schedule: { current: () => new Date(at(0)) } as never },
+    ];
+    const asked = { jobs, sources: new Set(["account" as const]), exchange: createCalendar() };
+    const earlier = await readEarlierRuns(dir, { ...asked, now: new Date(at(30)) });
+    return earlier.listed.get("SPY")?.expirations ?? null;
+  };
+  const other = answerRecord(at(9), "x".repeat(8_000_000), { request: symbolsCall("GE") });
+  const much = [other, other, other, other, other];
+
+  const whole = ["2026-12-18", "2027-01-15", "2027-02-19"];
+  expect(await listed([first, ...others])).toEqual(whole);
+  expect(await listed([first, others[0]], much, [others[1]])).toEqual(whole);
+  expect(await listed([...others])).toBeNull();
+});
+
 describe("a restart", () => {
   const NAMES = contractsOf(20).map((contract) => instrumentName({ kind: "option", ...contract }));
 

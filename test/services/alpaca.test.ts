@@ -7,6 +7,7 @@ import type { Answer } from "../../src/quotes/answer.ts";
 import type { QuoteCall } from "../../src/quotes/call.ts";
 import type { Instant } from "../../src/ground/clock.ts";
 import { ALPACA } from "../../src/services/alpaca/alpaca.ts";
+import { readAnswer } from "../../src/services/plainAnswer.ts";
 import { writeCall } from "../../src/services/service.ts";
 
 const CASES = fileURLToPath(new URL("alpaca/", import.meta.url));
@@ -259,6 +260,34 @@ test("five zeros are no greeks, though one is negative and the volatility is 0 a
   const [read] = answer.outcome === "quotes" ? answer.document.items : [];
   const none = { delta: null, gamma: null, theta: null, vega: null, rho: null, impliedVolatility: null };
   expect(read?.ok && read.item.quote.extended).toMatchObject(none);
+});
+
+test.each(["2026-11-24T15:00:00+24:00", "2026-11-24T15:00:00.5-99:99"])(
+  "a time of %s is odd, and costs no other instrument its quote",
+  (t) => {
+    const answer = classify(
+      JSON.stringify({ ACME: { latestQuote: { t, bp: 1 } }, IBM: { latestQuote: { bp: 2 } } }),
+      STOCKS,
+    );
+
+    const read = answer.outcome === "quotes" ? answer.document.items : [];
+    expect(
+      read.map((one) => one.ok && [one.item.quote.bid, one.item.quote.quotedAt, one.oddFields.length]),
+    ).toEqual([
+      ["1", null, 1],
+      ["2", null, 0],
+    ]);
+  },
+);
+
+test("an answer that the reader itself fails at is malformed, so that it is kept", () => {
+  const raw = { status: 200, headers: {}, body: Buffer.from("{}") };
+  const fails = (): never => {
+    throw new RangeError("Invalid time value");
+  };
+
+  const detail = "it could not be read: RangeError: Invalid time value";
+  expect(readAnswer(raw, "{}", fails)).toMatchObject({ outcome: "malformed", detail });
 });
 
 test("a page's token is sent as it came, with its blanks", () => {

@@ -115,10 +115,11 @@ const LISTING = `unnest($1::int[], $2::timestamptz[], $3::timestamptz[]) as w (p
       and ${NAME_OF_ONE} = n.name and (r.request ->> 'delayed')::boolean = $5
       and (r.request ->> 'form' <> 'watchlist' or r.account_id = (select id from accounts where name = $8))`;
 
-/** What comes in pages is stored when the last of them is there: each is asked for by what the one before it says. */
+/** What comes in pages is stored when the first and the last of them are there: each is asked for by what the one before it says. */
 const LISTED = `select w.place, n.name from ${LISTING}
   group by w.place, n.name
-  having bool_or(r.has_more is not true)
+  having bool_or(r.outcome = 'quotes' and r.request ->> 'page' is null)
+    and bool_or(r.outcome = 'quotes' and r.has_more is not true)
     and bool_or(exists (select from quotes q where q.observed_at = r.observed_at and q.source_id = r.source_id))`;
 
 /** The quotes of a source that bear the times of answers of some windows. */

@@ -4,6 +4,7 @@ import { type Answer, failed, type RawAnswer } from "../../quotes/answer.ts";
 import type { QuoteCall, SavedCall } from "../../quotes/call.ts";
 import { plainDocument } from "../../quotes/document.ts";
 import { failedStatus, readAnswer, START } from "../plainAnswer.ts";
+import { parseJson, textOf } from "../json.ts";
 import { OPTION_FEEDS, STOCK_FEEDS } from "./feeds.ts";
 import { readAlpaca } from "./readAlpaca.ts";
 
@@ -39,7 +40,7 @@ export function classifyAlpaca(raw: RawAnswer, call: QuoteCall | SavedCall = NOT
 function messageIn(start: string): string {
   const written = /"message"\s*:\s*("(?:[^"\\]|\\.)*")/.exec(start)?.[1] ?? '""';
   try {
-    return String(JSON.parse(written));
+    return textOf(parseJson(Buffer.from(written))) ?? "";
   } catch {
     return "";
   }

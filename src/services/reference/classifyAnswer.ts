@@ -1,7 +1,7 @@
 /** The kind of an answer of the specification's service, by status, headers and body together. */
-import { QuotekeeperError } from "../../ground/errors.ts";
 import { cutText } from "../../ground/outsideText.ts";
 import { type Answer, emptyAnswer, encodingProblem, failed, type RawAnswer } from "../../quotes/answer.ts";
+import { problemOf } from "../plainAnswer.ts";
 import { readDocument } from "./readDocument.ts";
 
 /**
@@ -35,7 +35,6 @@ export function classifyAnswer(raw: RawAnswer): Answer {
         : "refused";
     return { outcome, responseId: document.id, detail: `the service says "${cutText(document.error, 200)}"` };
   } catch (error) {
-    if (!(error instanceof QuotekeeperError)) throw error;
     const start = Buffer.from(raw.body.subarray(0, 4096)).toString("utf8");
     const exhausted = /^0+(\.0*)?$/.test((headers["x-ratelimit-remaining"] ?? "").trim());
     if (QUOTA_WORDS.test(start) && (exhausted || raw.body.byteLength < 4096)) {
@@ -46,7 +45,7 @@ export function classifyAnswer(raw: RawAnswer): Answer {
     }
     if (/<html[\s>]|<!doctype html/i.test(start)) return failed("malformed", "an HTML page in place of XML");
     if (/^\uFEFF?\s*[{[]/.test(start)) return failed("malformed", "JSON in place of XML");
-    return failed("malformed", error.detail);
+    return failed("malformed", problemOf(error));
   }
 }
 
