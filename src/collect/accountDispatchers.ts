@@ -11,6 +11,7 @@ import { DEFAULT_ACCOUNT } from "../journal/record.ts";
 import type { Log } from "../ground/log.ts";
 import type { Service } from "../services/service.ts";
 import { refusesCredentials } from "../quotes/answer.ts";
+import type { QuoteCall } from "../quotes/call.ts";
 import type { Want } from "./asks.ts";
 import type { PlannedCall } from "./callPlan.ts";
 import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
@@ -39,7 +40,8 @@ export function sharerOf({
   return { name, limit, windowMs };
 }
 
-export type AccountQueue = { name: string; dispatcher: Dispatcher };
+/** Where the calls of an account to one of its service's hosts wait; without a `host`: to the base address. */
+export type AccountQueue = { name: string; host: string | undefined; dispatcher: Dispatcher };
 
 type AccountDispatchersOptions = {
   clock: Clock;
@@ -121,10 +123,16 @@ export class AccountDispatchers {
     return [...this.#open.values(), ...[...this.#hosts.values()].flatMap((hosts) => [...hosts.values()])];
   }
 
-  /** The queue of an account, or null: of the only one; undefined: it is not called here. */
-  queueOf(account: string | null): AccountQueue | undefined {
-    const [name, dispatcher] = [...this.#open].find(([its]) => account === null || its === account) ?? [];
-    return name && dispatcher ? { name, dispatcher } : undefined;
+  /** The queue of a call; one without an account is the first account's. Undefined: the account is not called here. */
+  queueOf({ account, call }: Pick<PlannedCall, "account" | "call">): AccountQueue | undefined {
+    const [name, base] = [...this.#open].find(([its]) => account === null || its === account) ?? [];
+    if (name === undefined || !base) return undefined;
+    const host = this.hostOf(call);
+    return { name, host, dispatcher: (host && this.#hosts.get(name)?.get(host)) || base };
+  }
+
+  hostOf(call: QuoteCall): string | undefined {
+    return this.#hostOf?.(call);
   }
 
   /** Dispatches a call. @returns why nobody can make it; null: it is dispatched */
@@ -137,13 +145,9 @@ export class AccountDispatchers {
       if (isIdle || shares.isElsewhere(account)) return "down";
     }
     // The first one has the calls of an account that is gone.
-    const [first] = this.#open.keys();
-    const name = account !== null && this.#open.has(account) ? account : first;
-    if (name === undefined) return "down";
-    const host = this.#hostOf?.(planned.call);
-    const dispatcher = (host && this.#hosts.get(name)?.get(host)) || this.#open.get(name);
-    dispatcher?.add(planned);
-    return null;
+    const queue = this.queueOf(planned) ?? this.queueOf({ ...planned, account: null });
+    queue?.dispatcher.add(planned);
+    return queue ? null : "down";
   }
 
   /** The account that can ask for what another was refused, while the slot lasts; null: none can. */
@@ -152,7 +156,7 @@ export class AccountDispatchers {
     const [name] = wants.keys();
     if (account === null || name === undefined || call.form === "watchlist") return null;
     // What a further host refuses is no refusal of the account, which would be asked again for ever.
-    if (this.#hostOf?.(call) !== undefined) return null;
+    if (this.hostOf(call) !== undefined) return null;
     const isRefused = (other: string): boolean => shares?.stateOf(other) === "refused";
     if (once) return once.accounts.find((other) => this.#open.has(other) && !isRefused(other)) ?? null;
     return shares?.standIn(name, call.delayed) ?? null;

@@ -1,0 +1,135 @@
+/** A service with two hosts: what one of them refuses, counts or has used up says nothing of the other. */
+import { expect, test } from "@jest/globals";
+import { Shares } from "../../src/accounts/shares.ts";
+import type { Answer } from "../../src/quotes/answer.ts";
+import { instantFromDate } from "../../src/ground/clock.ts";
+import type { Chain } from "../../src/market/optionChain.ts";
+import { ALPACA } from "../../src/services/alpaca/alpaca.ts";
+import {
+  entriesOf,
+  failure,
+  jobOf,
+  mostInWindow,
+  quotesFor,
+  type SeenCall,
+  startWorld,
+  type World,
+} from "./world.ts";
+
+const START = "2026-11-20T15:00:00Z";
+
+const GOVERNOR = { limit: 200, windowMs: 60_000, mayRise: true };
+
+const names = (count: number): string[] => Array.from({ length: count }, (_, place) => `NAME${place}`);
+
+/** Chains whose expirations the trading host lists. */
+const listed = (count: number): Chain[] =>
+  Array.from({ length: count }, (_, place) => ({
+    ...{ underlying: `ONE${String(place).padStart(4, "0")}`, expirations: "listed" },
+    ...{ strikes: "all", types: ["CALL", "PUT"] },
+  })) as Chain[];
+
+const isToTrading = ({ planned }: SeenCall): boolean => ALPACA.hostOf?.(planned.call) === "trading";
+
+const toTrading = ({ calls }: World): SeenCall[] => calls.filter(isToTrading);
+
+/** The trading host answers so, and the data host has all quotes. */
+const tradingAnswers =
+  (answer: () => Answer) =>
+  (call: SeenCall): Answer =>
+    isToTrading(call) ? answer() : quotesFor(call.planned);
+
+function askOnce(
+  { collector, clock }: World,
+  chains: readonly Chain[],
+  { account = "default", symbols = [] }: { account?: string; symbols?: string[] } = {},
+) {
+  const slotAt = instantFromDate(new Date(clock.now().getTime() - 1));
+  const job = { name: "once:test", delayed: false, priority: -1000, watchlist: null };
+  collector.once.poll(
+    { job, slotAt, symbols, options: [], chains, known: new Set() },
+    { single: false, accounts: [account], ownerOf: () => account },
+  );
+  return { job: job.name, slotAt };
+}
+
+test("a further host that refuses a one-off job's call for its limit holds up no job of the base host", async () => {
+  const world = startWorld({
+    ...{ start: START, service: ALPACA, governor: GOVERNOR },
+    jobs: [jobOf({ name: "data", symbols: ["IBM"], schedule: "*/15 * * * * *" })],
+    respond: tradingAnswers(() => failure("quota_fault")),
+  });
+  await world.pass(20_000);
+
+  askOnce(world, listed(1));
+  await world.pass(100_000);
+
+  expect(toTrading(world).length).toBeGreaterThan(0);
+  expect(entriesOf(world.notes, "data").flatMap(({ misses }) => misses)).toEqual([]);
+});
+
+test("an account whose key a further host refuses for a one-off job goes on at the base host", async () => {
+  const accounts = ["one", "two"];
+  const sharers = accounts.map((name) => ({ name, limit: 200, windowMs: 60_000 }));
+  const world = startWorld({
+    ...{ start: START, service: ALPACA, accounts, shares: new Shares(sharers, () => true) },
+    jobs: [jobOf({ name: "data", symbols: ["IBM", "KO"] })],
+    respond: tradingAnswers(() => failure("unauthorized")),
+  });
+  await world.pass(1_000);
+
+  askOnce(world, listed(1), { account: "one" });
+  await world.pass(5_000);
+
+  expect(toTrading(world).map(({ account }) => account)).toEqual(["one"]);
+  expect(world.collector.status().accounts.map(({ state }) => state)).toEqual(["active", "active"]);
+});
+
+test("one-off calls to a further host wait for its limit alone, however much of the base host's the jobs need", async () => {
+  const world = startWorld({
+    ...{ start: START, service: ALPACA, governor: { limit: 60, windowMs: 60_000 } },
+    jobs: [jobOf({ name: "busy", symbols: names(6_000) })],
+    respond: tradingAnswers(() => failure("malformed")),
+  });
+  await world.pass(61_000);
+
+  const slot = askOnce(world, listed(250));
+  const room = world.collector.once.room(slot);
+  await world.pass(120_000);
+
+  expect(room).toBeNull();
+  expect(toTrading(world)).toHaveLength(250);
+  expect(mostInWindow(toTrading(world), 60_000)).toBeLessThanOrEqual(200);
+});
+
+test("a further host that fails in a row leaves a one-off job what waits for the base host", async () => {
+  const world = startWorld({
+    ...{ start: START, service: ALPACA, governor: { limit: 60, windowMs: 60_000 } },
+    jobs: [jobOf({ name: "busy", symbols: names(3_000) })],
+    respond: tradingAnswers(() => failure("server_error")),
+  });
+  await world.pass(61_000);
+
+  const { job } = askOnce(world, listed(20), { symbols: names(6_000) });
+  await world.pass(1_800_000);
+
+  const missed = entriesOf(world.notes, job).flatMap(({ misses }) => misses.map(([name]) => name));
+  expect(missed).toHaveLength(20);
+  expect(toTrading(world).length).toBeLessThan(40);
+});
+
+test("what is taken back of a one-off job is asked of no host", async () => {
+  const world = startWorld({
+    ...{ start: START, service: ALPACA, jobs: [], governor: GOVERNOR },
+    respond: tradingAnswers(() => failure("quota_fault")),
+  });
+  const slot = askOnce(world, listed(6));
+  await world.pass(5_000);
+  const before = toTrading(world).length;
+
+  world.collector.once.withdraw(slot);
+  await world.pass(300_000);
+
+  expect(before).toBeGreaterThan(0);
+  expect(toTrading(world)).toHaveLength(before);
+});
