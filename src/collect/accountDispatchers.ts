@@ -9,7 +9,7 @@ import type { Clock } from "../ground/clock.ts";
 import type { MissReason } from "../journal/ledger.ts";
 import { DEFAULT_ACCOUNT } from "../journal/record.ts";
 import type { Log } from "../ground/log.ts";
-import type { Service } from "../services/service.ts";
+import type { Limit, Service } from "../services/service.ts";
 import { refusesCredentials } from "../quotes/answer.ts";
 import type { QuoteCall } from "../quotes/call.ts";
 import type { Want } from "./asks.ts";
@@ -17,6 +17,7 @@ import type { PlannedCall } from "./callPlan.ts";
 import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
 import { type Result } from "./dispatch/callEnds.ts";
 import type { BudgetState } from "./governor/budgetState.ts";
+import { handedFor, type HandedOver } from "./governor/handover.ts";
 
 export type CalledAccount = Omit<DispatcherOptions, "clock" | "log" | "onResult" | "isCutShort"> & {
   name: string;
@@ -69,10 +70,9 @@ export class AccountDispatchers {
     const { clock, log, isCutShort, onResult } = this.#given;
     const named = (fields: object): object =>
       this.#open.size > 1 ? { account: account.name, ...fields } : fields;
-    const dispatcherOf = (governor: CalledAccount["governor"], host?: string): Dispatcher =>
+    const dispatcherOf = (called: CalledAccount, host?: string): Dispatcher =>
       new Dispatcher({
-        ...account,
-        governor,
+        ...called,
         clock,
         log: {
           debug: (fields, message) => log.debug(named(fields), message),
@@ -87,15 +87,14 @@ export class AccountDispatchers {
           onResult(planned, result);
         },
       });
-    this.#open.set(account.name, dispatcherOf(account.governor));
+    this.#open.set(account.name, dispatcherOf(account));
     // All accounts are of one service.
     this.#hostOf = account.service.hostOf;
-    // Calls of a run before count at each host: that is too many, for a window.
-    const hosts = Object.entries(account.service.hosts ?? {}).map(([host, { limit }]) => {
-      const governor = { limit: limit.calls, windowMs: limit.windowMs, mayRise: true };
-      return [host, dispatcherOf(governor, host)] as const;
-    });
-    this.#hosts.set(account.name, new Map(hosts));
+    const hosts = Object.entries(account.service.hosts ?? {});
+    this.#hosts.set(
+      account.name,
+      new Map(hosts.map(([host, { limit }]) => [host, dispatcherOf(atHost(account, host, limit), host)])),
+    );
   }
 
   /** Has an account called no more. @returns ends its dispatcher; null: it is not called */
@@ -113,6 +112,17 @@ export class AccountDispatchers {
 
   get(account: string): Dispatcher | undefined {
     return this.#open.get(account);
+  }
+
+  /** What is known of an account's budgets, for whoever calls it next; null: it is not called. */
+  handOver(account: string): HandedOver | null {
+    const base = this.#open.get(account)?.budget.handOver();
+    const further = [...(this.#hosts.get(account) ?? [])];
+    if (!base || further.length === 0) return base ?? null;
+    return {
+      ...base,
+      hosts: Object.fromEntries(further.map(([host, { budget }]) => [host, budget.handOver()])),
+    };
   }
 
   get all(): readonly Dispatcher[] {
@@ -212,6 +222,16 @@ export class AccountDispatchers {
     if (result.answer.outcome === "quotes") shares.forgetRefusal(account);
     else if (refusesCredentials(result.answer)) shares.refused(account, clock.monotonicMs());
   }
+}
+
+/** An account as a further host has it: its key, session and lease are the account's, the budget and what is known of it the host's. */
+function atHost(account: CalledAccount, host: string, { calls, windowMs }: Limit): CalledAccount {
+  const { governor, inherited, ...same } = account;
+  return {
+    ...same,
+    governor: { ...governor, limit: calls, windowMs, mayRise: true },
+    ...(inherited && { inherited: { ...inherited, handed: handedFor(host, inherited.handed) } }),
+  };
 }
 
 function sum<Item>(items: readonly Item[], of: (item: Item) => number): number {

@@ -133,3 +133,52 @@ test("what is taken back of a one-off job is asked of no host", async () => {
   expect(before).toBeGreaterThan(0);
   expect(toTrading(world)).toHaveLength(before);
 });
+
+/** What a collector leaves that has made so many calls to each host within a second. */
+async function leftAfter({ base, further }: { base: number; further: number }): Promise<object> {
+  const world = startWorld({
+    ...{ start: START, service: ALPACA, jobs: [], governor: GOVERNOR },
+    headers: (call): Record<string, string> => (isToTrading(call) ? {} : RAISED),
+    respond: tradingAnswers(() => failure("malformed")),
+  });
+  askOnce(world, listed(further), { symbols: names(base * 100) });
+  await world.pass(20_000);
+  const left = world.collector.handOver("default");
+  await world.end(0);
+  expect(world.calls).toHaveLength(base + further);
+  return JSON.parse(JSON.stringify(left)) as object;
+}
+
+/** The data host's limit is ten times what the settings say. */
+const RAISED = {
+  "x-ratelimit-limit": "2000",
+  "x-ratelimit-remaining": "1990",
+  "x-ratelimit-reset": String(Date.parse(START) / 1_000 + 60),
+};
+
+/** How many calls to the further host an heir makes within 40 s, beside the limit of its base host. */
+async function heirOf(handed: unknown): Promise<{ calls: number; limit: number | undefined }> {
+  const world = startWorld({
+    ...{ start: START, service: ALPACA, jobs: [], governor: GOVERNOR },
+    inherited: { handed, agoMs: 0, released: true },
+    respond: tradingAnswers(() => failure("malformed")),
+  });
+  const limit = world.collector.status().accounts[0]?.budget.limit;
+  askOnce(world, listed(400));
+  await world.pass(40_000);
+  await world.end(0);
+  return { calls: toTrading(world).length, limit };
+}
+
+test("a collector that takes an account over goes on with what the one before knew of each host", async () => {
+  const handed = await leftAfter({ base: 5, further: 60 });
+
+  expect(await heirOf(handed)).toEqual({ calls: 140, limit: 2_000 });
+});
+
+test("of a collector that handed over its base host alone, a further host may be full, and its limit is its own", async () => {
+  const { hosts, ...base } = (await leftAfter({ base: 5, further: 60 })) as { hosts?: object };
+
+  expect(hosts).toBeDefined();
+  expect(await heirOf(base)).toEqual({ calls: 0, limit: 2_000 });
+});
