@@ -226,10 +226,12 @@ export class AccountDispatchers {
 
 /** An account as a further host has it: its key, session and lease are the account's, the budget and what is known of it the host's. */
 function atHost(account: CalledAccount, host: string, { calls, windowMs }: Limit): CalledAccount {
-  const { governor, inherited, ...same } = account;
+  const { governor, inherited, history, onClosed: _, ...same } = account;
   return {
     ...same,
     governor: { ...governor, limit: calls, windowMs, mayRise: true },
+    // The calls of a run before count at each host: that is too many, for a window. That nothing may be sent is noted of the base host.
+    history: history && { ...history, closedForMs: 0 },
     ...(inherited && { inherited: { ...inherited, handed: handedFor(host, inherited.handed) } }),
   };
 }

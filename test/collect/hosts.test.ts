@@ -134,6 +134,40 @@ test("what is taken back of a one-off job is asked of no host", async () => {
   expect(toTrading(world)).toHaveLength(before);
 });
 
+test("a restart knows how long nothing may be sent to the base host, whatever a further host refused since", async () => {
+  const closed: number[] = [];
+  const world = startWorld({
+    ...{ start: START, service: ALPACA, governor: GOVERNOR },
+    jobs: [jobOf({ name: "data", symbols: ["IBM"] })],
+    headers: (call): Record<string, string> => ({ "retry-after": isToTrading(call) ? "2" : "600" }),
+    respond: () => failure("quota_fault"),
+    onClosed: (forMs) => void closed.push(forMs),
+  });
+  await world.pass(1_000);
+
+  askOnce(world, listed(1));
+  await world.pass(1_000);
+
+  expect(toTrading(world)).toHaveLength(1);
+  expect(closed).toEqual([600_000]);
+});
+
+test("a further host is called after a restart though nothing may be sent to the base host, and counts the calls before", async () => {
+  const before = { sentAgoMs: 1_000, answeredAgoMs: 900 };
+  const world = startWorld({
+    ...{ start: START, service: ALPACA, governor: GOVERNOR },
+    jobs: [jobOf({ name: "data", symbols: ["IBM"] })],
+    history: { calls: Array.from({ length: 150 }, () => before), certain: true, closedForMs: 600_000 },
+    respond: tradingAnswers(() => failure("malformed")),
+  });
+
+  askOnce(world, listed(100));
+  await world.pass(55_000);
+
+  expect(toTrading(world)).toHaveLength(50);
+  expect(world.calls).toHaveLength(50);
+});
+
 /** What a collector leaves that has made so many calls to each host within a second. */
 async function leftAfter({ base, further }: { base: number; further: number }): Promise<object> {
   const world = startWorld({
