@@ -29,8 +29,9 @@ export type CalledStatus = {
   state: AccountState;
   callsUsed: number;
   queued: number;
-  /** What its governor knows: the limit in force may not be the configured one. */
+  /** What the base host's governor knows: the limit in force may not be the configured one. */
   budget: BudgetState;
+  /** The last error of a host whose last call brought no quotes, the base host's first; null: there is none. */
   lastError: Error | null;
 };
 
@@ -99,9 +100,8 @@ export class AccountDispatchers {
 
   /** Has an account called no more. @returns ends its dispatcher; null: it is not called */
   remove(name: string): ((end: (dispatcher: Dispatcher) => Promise<void>) => Promise<void>) | null {
-    const dispatcher = this.#open.get(name);
-    if (!dispatcher) return null;
-    const leaving = [dispatcher, ...(this.#hosts.get(name)?.values() ?? [])];
+    if (!this.#open.has(name)) return null;
+    const leaving = this.#allOf(name);
     this.#open.delete(name);
     this.#hosts.delete(name);
     for (const one of leaving) this.#leaving.add(one);
@@ -130,7 +130,13 @@ export class AccountDispatchers {
   }
 
   get called(): readonly Dispatcher[] {
-    return [...this.#open.values(), ...[...this.#hosts.values()].flatMap((hosts) => [...hosts.values()])];
+    return [...this.#open.keys()].flatMap((name) => this.#allOf(name));
+  }
+
+  /** That of the base host first. */
+  #allOf(account: string): Dispatcher[] {
+    const base = this.#open.get(account);
+    return base ? [base, ...(this.#hosts.get(account)?.values() ?? [])] : [];
   }
 
   /** The queue of a call; one without an account is the first account's. Undefined: the account is not called here. */
@@ -188,15 +194,15 @@ export class AccountDispatchers {
   }
 
   get status() {
-    const accounts = Array.from(this.#open, ([name, dispatcher]): CalledStatus => {
-      const { queued, budget, lastError } = dispatcher;
+    const accounts = Array.from(this.#open, ([name, { budget }]): CalledStatus => {
+      const all = this.#allOf(name);
       return {
         name,
         state: this.#given.shares?.stateOf(name) ?? "active",
         callsUsed: budget.callsUsed,
-        queued,
+        queued: sum(all, ({ queued }) => queued),
         budget: budget.state,
-        lastError,
+        lastError: firstError(all),
       };
     });
     return {
@@ -204,8 +210,7 @@ export class AccountDispatchers {
       callsUsed: sum(accounts, ({ callsUsed }) => callsUsed),
       limit: sum(accounts, ({ budget }) => budget.limit),
       queued: sum(this.all, ({ queued }) => queued),
-      /** The last error of an account whose last call brought no quotes; null: there is none. */
-      lastError: accounts.find(({ lastError }) => lastError !== null)?.lastError ?? null,
+      lastError: firstError(accounts),
     };
   }
 
@@ -234,6 +239,10 @@ function atHost(account: CalledAccount, host: string, { calls, windowMs }: Limit
     history: history && { ...history, closedForMs: 0 },
     ...(inherited && { inherited: { ...inherited, handed: handedFor(host, inherited.handed) } }),
   };
+}
+
+function firstError(all: readonly Pick<CalledStatus, "lastError">[]): Error | null {
+  return all.find(({ lastError }) => lastError !== null)?.lastError ?? null;
 }
 
 function sum<Item>(items: readonly Item[], of: (item: Item) => number): number {

@@ -168,6 +168,32 @@ test("a further host is called after a restart though nothing may be sent to the
   expect(world.calls).toHaveLength(50);
 });
 
+test("what a further host refuses is told of the account until that host answers again", async () => {
+  let isRefused = true;
+  const world = startWorld({
+    ...{ start: START, service: ALPACA, governor: GOVERNOR },
+    jobs: [jobOf({ name: "data", symbols: ["IBM"] }), jobOf({ name: "chains", chains: listed(1) })],
+    respond: (call) => (isToTrading(call) && isRefused ? failure("unauthorized") : quotesFor(call.planned)),
+  });
+  const told = () => {
+    const { accounts, lastError } = world.collector.status();
+    return [lastError, ...accounts.map((account) => account.lastError)].map(
+      (error) => error?.message ?? null,
+    );
+  };
+
+  await world.pass(50_000);
+  const refused = told();
+  isRefused = false;
+  await world.pass(60_000);
+
+  const message = expect.stringContaining("SERVICE_UNAUTHORIZED");
+  expect([refused, told()]).toEqual([
+    [message, message],
+    [null, null],
+  ]);
+});
+
 /** What a collector leaves that has made so many calls to each host within a second. */
 async function leftAfter({ base, further }: { base: number; further: number }): Promise<object> {
   const world = startWorld({
