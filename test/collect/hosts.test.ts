@@ -1,10 +1,14 @@
 /** A service with two hosts: what one of them refuses, counts or has used up says nothing of the other. */
 import { expect, test } from "@jest/globals";
+import { openCalls } from "../../src/collect/callHistory.ts";
 import { Shares } from "../../src/accounts/shares.ts";
 import type { Answer } from "../../src/quotes/answer.ts";
 import { instantFromDate } from "../../src/ground/clock.ts";
 import type { Chain } from "../../src/market/optionChain.ts";
 import { ALPACA } from "../../src/services/alpaca/alpaca.ts";
+import { createTestClock } from "../support/clock.ts";
+import { TEST_CREDENTIALS } from "../support/simulatedService.ts";
+import { tempDir } from "../support/tempDir.ts";
 import {
   entriesOf,
   failure,
@@ -192,6 +196,31 @@ test("what a further host refuses is told of the account until that host answers
     [message, message],
     [null, null],
   ]);
+});
+
+test("a restart knows two windows of calls to both hosts", async () => {
+  const clock = createTestClock(START);
+  const dataDir = tempDir();
+  const feed = {
+    kind: "account" as const,
+    baseUrl: "https://api.broker.example",
+    credentials: TEST_CREDENTIALS,
+  };
+  const account = {
+    name: "default",
+    feed,
+    limit: 200,
+    limitGiven: false,
+    limitWindowMs: 60_000,
+    service: ALPACA,
+  };
+  const options = { dataDir, journalDir: tempDir(), clock, bootId: "boot", onProblem: () => undefined };
+  const { log } = await openCalls(account, options);
+  for (let call = 0; call < 800; call += 1) log.leaves(String(call));
+
+  const { history } = await openCalls(account, options);
+
+  expect(history?.calls).toHaveLength(800);
 });
 
 /** What a collector leaves that has made so many calls to each host within a second. */
