@@ -122,6 +122,18 @@ test("a further host that fails in a row leaves a one-off job what waits for the
   expect(toTrading(world).length).toBeLessThan(40);
 });
 
+test("calls that leave evenly to the base host leave so to a further host", async () => {
+  const world = startWorld({
+    ...{ start: START, service: ALPACA, jobs: [], governor: { ...GOVERNOR, evenly: true } },
+    respond: tradingAnswers(() => failure("malformed")),
+  });
+
+  askOnce(world, listed(6));
+  await world.pass(200);
+
+  expect(toTrading(world)).toHaveLength(1);
+});
+
 test("what is taken back of a one-off job is asked of no host", async () => {
   const world = startWorld({
     ...{ start: START, service: ALPACA, jobs: [], governor: GOVERNOR },
