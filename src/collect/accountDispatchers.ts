@@ -9,13 +9,15 @@ import type { Clock } from "../ground/clock.ts";
 import type { MissReason } from "../journal/ledger.ts";
 import { DEFAULT_ACCOUNT } from "../journal/record.ts";
 import type { Log } from "../ground/log.ts";
-import type { Service } from "../services/service.ts";
+import type { Limit, Service } from "../services/service.ts";
 import { refusesCredentials } from "../quotes/answer.ts";
+import type { QuoteCall } from "../quotes/call.ts";
 import type { Want } from "./asks.ts";
 import type { PlannedCall } from "./callPlan.ts";
 import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
 import { type Result } from "./dispatch/callEnds.ts";
 import type { BudgetState } from "./governor/budgetState.ts";
+import { handedFor, type HandedOver } from "./governor/handover.ts";
 
 export type CalledAccount = Omit<DispatcherOptions, "clock" | "log" | "onResult" | "isCutShort"> & {
   name: string;
@@ -27,8 +29,9 @@ export type CalledStatus = {
   state: AccountState;
   callsUsed: number;
   queued: number;
-  /** What its governor knows: the limit in force may not be the configured one. */
+  /** What the base host's governor knows: the limit in force may not be the configured one. */
   budget: BudgetState;
+  /** The last error of a host whose last call brought no quotes, the base host's first; null: there is none. */
   lastError: Error | null;
 };
 
@@ -39,7 +42,8 @@ export function sharerOf({
   return { name, limit, windowMs };
 }
 
-export type AccountQueue = { name: string; dispatcher: Dispatcher };
+/** Where the calls of an account to one of its service's hosts wait; without a `host`: to the base address. */
+export type AccountQueue = { name: string; host: string | undefined; dispatcher: Dispatcher };
 
 type AccountDispatchersOptions = {
   clock: Clock;
@@ -67,10 +71,9 @@ export class AccountDispatchers {
     const { clock, log, isCutShort, onResult } = this.#given;
     const named = (fields: object): object =>
       this.#open.size > 1 ? { account: account.name, ...fields } : fields;
-    const dispatcherOf = (governor: CalledAccount["governor"], host?: string): Dispatcher =>
+    const dispatcherOf = (called: CalledAccount, host?: string): Dispatcher =>
       new Dispatcher({
-        ...account,
-        governor,
+        ...called,
         clock,
         log: {
           debug: (fields, message) => log.debug(named(fields), message),
@@ -85,22 +88,20 @@ export class AccountDispatchers {
           onResult(planned, result);
         },
       });
-    this.#open.set(account.name, dispatcherOf(account.governor));
+    this.#open.set(account.name, dispatcherOf(account));
     // All accounts are of one service.
     this.#hostOf = account.service.hostOf;
-    // Calls of a run before count at each host: that is too many, for a window.
-    const hosts = Object.entries(account.service.hosts ?? {}).map(([host, { limit }]) => {
-      const governor = { limit: limit.calls, windowMs: limit.windowMs, mayRise: true };
-      return [host, dispatcherOf(governor, host)] as const;
-    });
-    this.#hosts.set(account.name, new Map(hosts));
+    const hosts = Object.entries(account.service.hosts ?? {});
+    this.#hosts.set(
+      account.name,
+      new Map(hosts.map(([host, { limit }]) => [host, dispatcherOf(atHost(account, host, limit), host)])),
+    );
   }
 
   /** Has an account called no more. @returns ends its dispatcher; null: it is not called */
   remove(name: string): ((end: (dispatcher: Dispatcher) => Promise<void>) => Promise<void>) | null {
-    const dispatcher = this.#open.get(name);
-    if (!dispatcher) return null;
-    const leaving = [dispatcher, ...(this.#hosts.get(name)?.values() ?? [])];
+    if (!this.#open.has(name)) return null;
+    const leaving = this.#allOf(name);
     this.#open.delete(name);
     this.#hosts.delete(name);
     for (const one of leaving) this.#leaving.add(one);
@@ -113,18 +114,41 @@ export class AccountDispatchers {
     return this.#open.get(account);
   }
 
+  /** What is known of an account's budgets, for whoever calls it next; null: it is not called. */
+  handOver(account: string): HandedOver | null {
+    const base = this.#open.get(account)?.budget.handOver();
+    const further = [...(this.#hosts.get(account) ?? [])];
+    if (!base || further.length === 0) return base ?? null;
+    return {
+      ...base,
+      hosts: Object.fromEntries(further.map(([host, { budget }]) => [host, budget.handOver()])),
+    };
+  }
+
   get all(): readonly Dispatcher[] {
     return [...this.called, ...this.#leaving];
   }
 
   get called(): readonly Dispatcher[] {
-    return [...this.#open.values(), ...[...this.#hosts.values()].flatMap((hosts) => [...hosts.values()])];
+    return [...this.#open.keys()].flatMap((name) => this.#allOf(name));
   }
 
-  /** The queue of an account, or null: of the only one; undefined: it is not called here. */
-  queueOf(account: string | null): AccountQueue | undefined {
-    const [name, dispatcher] = [...this.#open].find(([its]) => account === null || its === account) ?? [];
-    return name && dispatcher ? { name, dispatcher } : undefined;
+  /** That of the base host first. */
+  #allOf(account: string): Dispatcher[] {
+    const base = this.#open.get(account);
+    return base ? [base, ...(this.#hosts.get(account)?.values() ?? [])] : [];
+  }
+
+  /** The queue of a call; one without an account is the first account's. Undefined: the account is not called here. */
+  queueOf({ account, call }: Pick<PlannedCall, "account" | "call">): AccountQueue | undefined {
+    const [name, base] = [...this.#open].find(([its]) => account === null || its === account) ?? [];
+    if (name === undefined || !base) return undefined;
+    const host = this.hostOf(call);
+    return { name, host, dispatcher: (host && this.#hosts.get(name)?.get(host)) || base };
+  }
+
+  hostOf(call: QuoteCall): string | undefined {
+    return this.#hostOf?.(call);
   }
 
   /** Dispatches a call. @returns why nobody can make it; null: it is dispatched */
@@ -137,13 +161,9 @@ export class AccountDispatchers {
       if (isIdle || shares.isElsewhere(account)) return "down";
     }
     // The first one has the calls of an account that is gone.
-    const [first] = this.#open.keys();
-    const name = account !== null && this.#open.has(account) ? account : first;
-    if (name === undefined) return "down";
-    const host = this.#hostOf?.(planned.call);
-    const dispatcher = (host && this.#hosts.get(name)?.get(host)) || this.#open.get(name);
-    dispatcher?.add(planned);
-    return null;
+    const queue = this.queueOf(planned) ?? this.queueOf({ ...planned, account: null });
+    queue?.dispatcher.add(planned);
+    return queue ? null : "down";
   }
 
   /** The account that can ask for what another was refused, while the slot lasts; null: none can. */
@@ -152,7 +172,7 @@ export class AccountDispatchers {
     const [name] = wants.keys();
     if (account === null || name === undefined || call.form === "watchlist") return null;
     // What a further host refuses is no refusal of the account, which would be asked again for ever.
-    if (this.#hostOf?.(call) !== undefined) return null;
+    if (this.hostOf(call) !== undefined) return null;
     const isRefused = (other: string): boolean => shares?.stateOf(other) === "refused";
     if (once) return once.accounts.find((other) => this.#open.has(other) && !isRefused(other)) ?? null;
     return shares?.standIn(name, call.delayed) ?? null;
@@ -174,15 +194,15 @@ export class AccountDispatchers {
   }
 
   get status() {
-    const accounts = Array.from(this.#open, ([name, dispatcher]): CalledStatus => {
-      const { queued, budget, lastError } = dispatcher;
+    const accounts = Array.from(this.#open, ([name, { budget }]): CalledStatus => {
+      const all = this.#allOf(name);
       return {
         name,
         state: this.#given.shares?.stateOf(name) ?? "active",
         callsUsed: budget.callsUsed,
-        queued,
+        queued: sum(all, ({ queued }) => queued),
         budget: budget.state,
-        lastError,
+        lastError: firstError(all),
       };
     });
     return {
@@ -190,8 +210,7 @@ export class AccountDispatchers {
       callsUsed: sum(accounts, ({ callsUsed }) => callsUsed),
       limit: sum(accounts, ({ budget }) => budget.limit),
       queued: sum(this.all, ({ queued }) => queued),
-      /** The last error of an account whose last call brought no quotes; null: there is none. */
-      lastError: accounts.find(({ lastError }) => lastError !== null)?.lastError ?? null,
+      lastError: firstError(accounts),
     };
   }
 
@@ -208,6 +227,22 @@ export class AccountDispatchers {
     if (result.answer.outcome === "quotes") shares.forgetRefusal(account);
     else if (refusesCredentials(result.answer)) shares.refused(account, clock.monotonicMs());
   }
+}
+
+/** An account as a further host has it: its key, session and lease are the account's, the budget and what is known of it the host's. */
+function atHost(account: CalledAccount, host: string, { calls, windowMs }: Limit): CalledAccount {
+  const { governor, inherited, history, onClosed: _, ...same } = account;
+  return {
+    ...same,
+    governor: { ...governor, limit: calls, windowMs, mayRise: true },
+    // The calls of a run before count at each host: that is too many, for a window. That nothing may be sent is noted of the base host.
+    history: history && { ...history, closedForMs: 0 },
+    ...(inherited && { inherited: { ...inherited, handed: handedFor(host, inherited.handed) } }),
+  };
+}
+
+function firstError(all: readonly Pick<CalledStatus, "lastError">[]): Error | null {
+  return all.find(({ lastError }) => lastError !== null)?.lastError ?? null;
 }
 
 function sum<Item>(items: readonly Item[], of: (item: Item) => number): number {

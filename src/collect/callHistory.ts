@@ -41,7 +41,7 @@ export async function openCalls(
   if (account.feed.kind === "simulated") return { log: NO_CALL_LOG, history: null };
   const options = {
     account: accountKey(account),
-    governor: governorOf(account),
+    governor: { limit: sharedLimit(account), windowMs: account.limitWindowMs },
     ...present,
     onProblem: ({ message }: Error) =>
       onProblem(
@@ -51,6 +51,11 @@ export async function openCalls(
   const noted = readCalls(options);
   const answers = await readRecentAnswers(journalDir, noted, account);
   return { log: openCallLog(options), history: recentCalls(noted, answers) };
+}
+
+/** Calls of a window to all hosts of the account's service: they are noted in one file. */
+function sharedLimit({ limit, service }: Pick<Account, "limit" | "service">): number {
+  return Object.values(service.hosts ?? {}).reduce((sum, host) => sum + host.limit.calls, limit);
 }
 
 /**

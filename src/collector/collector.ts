@@ -11,7 +11,7 @@ import type { Shares } from "../accounts/shares.ts";
 import { AccountDispatchers, type CalledAccount, sharerOf } from "../collect/accountDispatchers.ts";
 import { isOnce, type PlannedCall } from "../collect/callPlan.ts";
 import { ChainBook } from "../collect/chainBook.ts";
-import type { Dispatcher, DispatcherOptions } from "../collect/dispatcher.ts";
+import type { DispatcherOptions } from "../collect/dispatcher.ts";
 import { DueShares, type StoredIn } from "../collect/dueShares.ts";
 import type { EarlierRuns } from "../collect/earlierRuns.ts";
 import { OnceCalls } from "../collect/once/onceCalls.ts";
@@ -205,9 +205,9 @@ export class Collector {
     };
   }
 
-  /** What is known of an account's budget, for whoever calls it next; null: it is not called. */
-  handOver(account: string): ReturnType<Dispatcher["budget"]["handOver"]> | null {
-    return this.#dispatchers.get(account)?.budget.handOver() ?? null;
+  /** What is known of an account's budgets, for whoever calls it next; null: it is not called. */
+  handOver(account: string): ReturnType<AccountDispatchers["handOver"]> {
+    return this.#dispatchers.handOver(account);
   }
 
   /** Whether the leases of the accounts are in doubt: then their calls leave with care. */

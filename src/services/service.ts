@@ -68,7 +68,7 @@ export function chosenOptions(
   return chosen.length > 0 ? (Object.freeze(Object.fromEntries(chosen)) as OptionValues) : undefined;
 }
 
-type Limit = { readonly calls: number; readonly windowMs: number };
+export type Limit = { readonly calls: number; readonly windowMs: number };
 
 type Address = {
   readonly baseUrl: string;

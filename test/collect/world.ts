@@ -76,7 +76,7 @@ afterEach(async () => {
  */
 export type WorldOptions = Partial<
   Pick<CollectorOptions, "calendar" | "exchange" | "earlier" | "shares" | "agreedAt"> &
-    Pick<CalledAccount, "governor" | "history" | "onClosed">
+    Pick<CalledAccount, "governor" | "history" | "onClosed" | "inherited">
 > & {
   /** Default: the specification's. */
   service?: Pick<Service, "rateLimit" | "batch">;
@@ -147,6 +147,7 @@ export function startWorld(options: WorldOptions): World {
     governor: options.governor ?? { limit: 60, windowMs: 60_000 },
     history: options.history ?? null,
     ...(options.onClosed && { onClosed: options.onClosed }),
+    ...(options.inherited && { inherited: options.inherited }),
     ...(options.hasSession && { hasSession: () => options.hasSession?.(name) ?? true }),
     send: sendAs(name),
   });

@@ -21,7 +21,10 @@ const REPLAYED_WINDOWS = 5;
 /** Most calls that are reckoned one by one: each costs as much as there are before it. */
 const REPLAYED_COUNT = 1_000;
 
-/** What a governor leaves to whoever calls the account next. Instants are whole ms before it was written, below 0. */
+/**
+ * What a governor leaves to whoever calls the account next. Instants are whole ms before it was written, below 0. The base host's has
+ * in `hosts` those of the service's further hosts, by name.
+ */
 export type HandedOver = Readonly<Record<string, unknown>> & { readonly version: typeof VERSION };
 
 export type Inheritance = {
@@ -51,6 +54,11 @@ export function handOver(state: GovernorState): HandedOver {
     samples: telling(samples, state),
   };
   return { version: VERSION, ...(moved(left, -state.nowMs) as HandoverState) };
+}
+
+/** What is left of a further host's governor; null: nothing, as of a collector that knew no further hosts. */
+export function handedFor(host: string, handed: unknown): unknown {
+  return ofHosts.safeParse(handed).data?.hosts[host] ?? null;
 }
 
 /** The state of a collector that calls the account from `nowMs` on. */
@@ -115,6 +123,8 @@ function sentSince({ calls, ...history }: CallHistory, agoMs: number): CallHisto
 const finite = z.number();
 const finiteOrNull = finite.nullable();
 const finished = { sentAtMs: finite, answeredAtMs: finite };
+
+const ofHosts = z.object({ hosts: z.record(z.string(), z.unknown()) });
 
 /** What others have written in the database is looked at before calls are made by it. */
 const written = z.object({

@@ -1,6 +1,7 @@
 /**
  * One-off jobs: their slots, which have no end, and their calls. Each call waits here until the schedule leaves room for it, and then
- * in its account's queue, by its priority: what the jobs of its priority and above need in their busiest window stays free.
+ * in its account's queue, by its priority: what the jobs of its priority and above need in their busiest window stays free. Each host
+ * of the service has a queue and a window of its own.
  *
  * A call is waiting -> entered -> over. A few are entered at a time, so that the rest hangs on what is known by then.
  */
@@ -14,16 +15,17 @@ import { type DueJob, dueNames, type Once } from "../asks.ts";
 import { halved, type PlannedCall, planOnce, symbolCount, withoutNames } from "../callPlan.ts";
 import type { ChainBook } from "../chainBook.ts";
 import type { Result } from "../dispatch/callEnds.ts";
+import type { Dispatcher } from "../dispatcher.ts";
 import type { DueShares } from "../dueShares.ts";
 import { GUARD_MS } from "../governor/ownCalls.ts";
 import type { Outcomes } from "../outcomes.ts";
 import type { Slot } from "../slotBook.ts";
 import { Reserved } from "./reserve.ts";
 
-/** Calls that an account has entered at once, at most. */
+/** Calls that an account has entered at a host at once, at most. */
 const ENTERED_AT_ONCE = 6;
 
-/** Assumed: after so many failures in a row without an answer, the service is at fault and not what is asked for. */
+/** Assumed: after so many failures in a row without an answer, the host is at fault and not what is asked for. */
 const MOST_FAILURES = 6;
 
 const LOOK_AGAIN_MS = 1_000;
@@ -53,7 +55,8 @@ export class OnceCalls {
   #waiting: PlannedCall[] = [];
   readonly #entered = new Map<string, CallEntries>();
   readonly #reserved = new Reserved();
-  #failures = 0;
+  /** In a row, of each host. */
+  readonly #failures = new Map<string | undefined, number>();
   #looking: AbortController | null = null;
 
   constructor(given: OnceCallsOptions) {
@@ -107,29 +110,30 @@ export class OnceCalls {
   /** What the jobs leave, of `limit` calls a window, to the calls of a slot that wait for room; null: none waits for it. */
   room(slot: Slot): { calls: number; spare: number; limit: number; windowMs: number } | null {
     const waiting = this.#waiting.filter((planned) => isOf(planned, slot));
-    const queues = new Map(
-      waiting.flatMap(({ account }) => this.#queueOf(account) ?? []).map((queue) => [queue.name, queue]),
-    );
-    const rooms = Array.from(queues.values(), (queue) => {
+    const queues = waiting.flatMap((planned) => this.#queueOf(planned) ?? []);
+    const each = new Map(queues.map((queue) => [queue.dispatcher, queue]));
+    const rooms = Array.from(each.values(), (queue) => {
       const { limit, windowMs } = queue.dispatcher.governor;
-      return { spare: this.#roomOf(queue, waiting[0]?.priority ?? 0).spare, limit, windowMs };
+      const calls = queues.filter(({ dispatcher }) => dispatcher === queue.dispatcher).length;
+      return { calls, spare: this.#roomOf(queue, waiting[0]?.priority ?? 0).spare, limit, windowMs };
     });
-    const [{ windowMs } = { windowMs: 0 }] = rooms;
-    const spare = rooms.reduce((sum, room) => sum + room.spare, 0);
-    if (windowMs === 0 || spare === Infinity) return null;
-    const limit = rooms.reduce((sum, room) => sum + room.limit, 0);
-    return { calls: waiting.length, spare, limit, windowMs };
+    // A call to a host that no job needs waits for no room.
+    const scarce = rooms.filter(({ spare }) => spare < Infinity);
+    const [{ windowMs } = { windowMs: 0 }] = scarce;
+    if (windowMs === 0) return null;
+    const sum = (of: "calls" | "spare" | "limit"): number =>
+      scarce.reduce((total, room) => total + room[of], 0);
+    return { calls: sum("calls"), spare: sum("spare"), limit: sum("limit"), windowMs };
   }
 
   /** Asks for nothing more of a slot: what is left of it is missed. A call under way ends as it does. */
   withdraw(slot: Slot): void {
     const isGone = (planned: PlannedCall): boolean => isOf(planned, slot);
     this.#waiting = this.#waiting.filter((planned) => !isGone(planned));
-    for (const [account, entered] of this.#entered) {
-      this.#queueOf(account)?.dispatcher.withdraw(isGone);
+    for (const dispatcher of this.#given.dispatchers.all) dispatcher.withdraw(isGone);
+    for (const entered of this.#entered.values())
       for (const [planned, endedMs] of entered)
         if (endedMs === Infinity && isGone(planned)) entered.delete(planned);
-    }
     this.#given.due.slots.settleSlot(slot, "down");
   }
 
@@ -148,34 +152,38 @@ export class OnceCalls {
       }
   }
 
-  /** A service that fails so often in a row is left alone: what waits for the slot is missed as this call is. */
-  #judge({ slotAt }: PlannedCall, result: Result): void {
+  /** A host that fails so often in a row is left alone: what waits for it and the slot is missed as this call is. */
+  #judge({ call, slotAt }: PlannedCall, result: Result): void {
+    const { dispatchers, outcomes } = this.#given;
+    const host = dispatchers.hostOf(call);
     const isFailure =
       result.kind === "missed" ? result.reason === "transport" : result.answer.outcome === "server_error";
-    this.#failures = isFailure ? this.#failures + 1 : 0;
-    if (this.#failures < MOST_FAILURES) return;
-    this.#failures = 0;
-    const left = this.#waiting.filter((waiting) => waiting.slotAt === slotAt);
-    this.#waiting = this.#waiting.filter((waiting) => waiting.slotAt !== slotAt);
-    for (const waiting of left) this.#given.outcomes.end(waiting, { kind: "missed", reason: "transport" });
+    const failures = isFailure ? (this.#failures.get(host) ?? 0) + 1 : 0;
+    this.#failures.set(host, failures % MOST_FAILURES);
+    if (failures < MOST_FAILURES) return;
+    const isLeft = (waiting: PlannedCall): boolean =>
+      waiting.slotAt === slotAt && dispatchers.hostOf(waiting.call) === host;
+    const left = this.#waiting.filter(isLeft);
+    this.#waiting = this.#waiting.filter((waiting) => !isLeft(waiting));
+    for (const waiting of left) outcomes.end(waiting, { kind: "missed", reason: "transport" });
   }
 
   look(): void {
-    const full = new Set<string>();
+    const full = new Set<Dispatcher>();
     let isHeld = false;
     const before = this.#waiting;
     this.#waiting = [];
     const left: PlannedCall[] = [];
     const { outcomes } = this.#given;
     for (const planned of before) {
-      const queue = this.#queueOf(planned.account);
+      const queue = this.#queueOf(planned);
       if (!queue) {
         outcomes.end(planned, { kind: "missed", reason: "down" });
         continue;
       }
-      const room = full.has(queue.name) ? "none" : this.#roomIn(queue, planned.priority);
+      const room = full.has(queue.dispatcher) ? "none" : this.#roomIn(queue, planned.priority);
       if (room !== "some") {
-        full.add(queue.name);
+        full.add(queue.dispatcher);
         isHeld ||= room === "later";
         left.push(planned);
         continue;
@@ -208,8 +216,8 @@ export class OnceCalls {
     this.#looking?.abort();
   }
 
-  #queueOf(account: string | null): AccountQueue | undefined {
-    return this.#given.dispatchers.queueOf(account);
+  #queueOf(planned: PlannedCall): AccountQueue | undefined {
+    return this.#given.dispatchers.queueOf(planned);
   }
 
   #entriesOf(account: string): CallEntries {
@@ -220,22 +228,28 @@ export class OnceCalls {
 
   /** `none`: until one of its own is over; `later`: time makes it. */
   #roomIn(queue: AccountQueue, priority: number): "some" | "none" | "later" {
-    const entered = this.#entriesOf(queue.name);
-    const sinceMs = this.#given.clock.monotonicMs() - queue.dispatcher.governor.windowMs - GUARD_MS;
-    for (const [planned, endedMs] of entered) if (endedMs <= sinceMs) entered.delete(planned);
-    const underWay = [...entered.values()].filter((endedMs) => endedMs === Infinity).length;
+    const { clock, dispatchers } = this.#given;
+    const sinceMs = clock.monotonicMs() - queue.dispatcher.governor.windowMs - GUARD_MS;
+    const entries = this.#entriesOf(queue.name);
+    const entered = [...entries].filter(([{ call }]) => dispatchers.hostOf(call) === queue.host);
+    for (const [planned, endedMs] of entered) if (endedMs <= sinceMs) entries.delete(planned);
+    const underWay = entered.filter(([, endedMs]) => endedMs === Infinity).length;
     if (underWay >= ENTERED_AT_ONCE) return "none";
-    return entered.size < this.#roomOf(queue, priority).now ? "some" : "later";
+    const counted = entered.filter(([, endedMs]) => endedMs > sinceMs).length;
+    return counted < this.#roomOf(queue, priority).now ? "some" : "later";
   }
 
-  /** Calls of an account's window that the jobs of a priority and above do not need. */
-  #roomOf({ name, dispatcher }: AccountQueue, priority: number): ReturnType<Reserved["left"]> {
-    const { clock, due, chains, batch } = this.#given;
+  /** Calls of an account's window at a host that the jobs of a priority and above do not need. */
+  #roomOf({ name, host, dispatcher }: AccountQueue, priority: number): ReturnType<Reserved["left"]> {
+    const { clock, due, chains, batch, dispatchers } = this.#given;
     const { governor, budget } = dispatcher;
     const { limit, secondClientCount } = budget.state;
     const { jobs, ownerOf } = due;
     const schedule = { jobs, chains, ownerOf, batchSize: batch.first, nowMs: clock.now().getTime() };
-    const asked = { account: name, priority, ...governor, limit: limit - secondClientCount };
+    const isOurs = (call: PlannedCall): boolean =>
+      (call.account === null || call.account === name) && dispatchers.hostOf(call.call) === host;
+    const queue = `${name} ${host ?? ""}`;
+    const asked = { queue, isOurs, priority, ...governor, limit: limit - secondClientCount };
     return this.#reserved.left(asked, schedule);
   }
 

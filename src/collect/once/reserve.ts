@@ -82,7 +82,7 @@ function callsOf(
   return planCalls(due, options);
 }
 
-/** What the jobs of some priority and above need of each account, found once a window. */
+/** What the jobs of some priority and above need of each queue, found once a window. */
 export class Reserved {
   readonly #costs = new Map<string, { costs: readonly SlotCost[]; untilMs: number }>();
 
@@ -91,12 +91,19 @@ export class Reserved {
   }
 
   /**
-   * Calls of an account's window, of `limit`, that the jobs do not need; Infinity: there are no such jobs.
+   * Calls of a queue's window, of `limit`, that the jobs do not need; Infinity: there are no such jobs.
    *
+   * @param isOurs whether a call of the jobs waits in that queue
    * @returns `now`: none either where a slot is so near that a call would hold its calls up
    */
   left(
-    { account, priority, limit, windowMs }: { account: string; priority: number } & GovernorConfig,
+    {
+      queue,
+      isOurs,
+      priority,
+      limit,
+      windowMs,
+    }: { queue: string; priority: number } & Pick<CostSpan, "isOurs"> & GovernorConfig,
     schedule: {
       jobs: readonly ScheduledJob[];
       chains: ChainBook;
@@ -107,7 +114,7 @@ export class Reserved {
   ): { spare: number; now: number } {
     const { jobs, chains, ownerOf, batchSize, nowMs } = schedule;
     const before = jobs.filter(({ job }) => job.priority >= priority);
-    const key = `${priority} ${account}`;
+    const key = `${priority} ${queue}`;
     let known = this.#costs.get(key);
     if (!known || nowMs >= known.untilMs) {
       const untilMs = nowMs + windowMs;
@@ -116,7 +123,7 @@ export class Reserved {
         until: new Date(untilMs + (LOOK_AHEAD_WINDOWS + 1) * windowMs),
         batchSize,
         ownerOf,
-        isOurs: (call) => call.account === null || call.account === account,
+        isOurs,
       });
       known = { costs, untilMs };
       this.#costs.set(key, known);
