@@ -1,6 +1,8 @@
-/** Answers that come in pages: what is asked for behind a page. Pure. */
+/** Answers that come in pages: what is asked for behind a page, and what all pages hold. Pure. */
 import { instrumentName } from "../market/instrument.ts";
-import { keyOfSymbol } from "../quotes/call.ts";
+import { describeCall, keyOfSymbol, type QuoteCall } from "../quotes/call.ts";
+import type { ReadDocument } from "../quotes/document.ts";
+import type { MatchedItem } from "../quotes/match.ts";
 import { type PlannedCall, withSymbols } from "./callPlan.ts";
 
 /** Assumed: no chain and no list of contracts has more pages; a service that never ends one is stopped here. */
@@ -25,6 +27,47 @@ export function nextPageOf(
       expirations: [...pages.expirations, ...expirations],
     },
   };
+}
+
+/** What the pages of chains and of lists of expirations hold, from their answers in the order of the journal. */
+export class ReadPages<Item> {
+  readonly #begun = new Map<string, readonly Item[]>();
+
+  /** @returns what all pages hold, with the last one; null: others follow, or the first one is not known */
+  add(
+    call: QuoteCall,
+    { nextPage }: Pick<ReadDocument, "nextPage">,
+    held: readonly Item[],
+  ): readonly Item[] | null {
+    const name = describeCall(call);
+    const isFurther = "page" in call && call.page !== undefined;
+    const before = isFurther ? this.#begun.get(name) : [];
+    this.#begun.delete(name);
+    if (!before) return null;
+    const all = [...before, ...held];
+    if (nextPage === undefined) return all;
+    this.#begun.set(name, all);
+    return null;
+  }
+}
+
+/** The expirations of a list, with its last page; null: others follow, or it has none. */
+export function listedBy(
+  pages: ReadPages<string>,
+  call: QuoteCall,
+  document: Pick<ReadDocument, "nextPage" | "expirations">,
+): string[] | null {
+  const all = pages.add(call, document, document.expirations ?? []);
+  return all?.length ? [...new Set(all)].sort() : null;
+}
+
+/** The fates that the answer to a list decides. What it lacks is not absent where the rest is asked for as a list of its own. */
+export function decidedFates(
+  matched: readonly MatchedItem[],
+  { nextPage }: Pick<ReadDocument, "nextPage">,
+): readonly MatchedItem[] {
+  const asksForRest = nextPage !== undefined && matched.some(({ fate }) => fate === "stored");
+  return asksForRest ? matched.filter(({ fate }) => fate !== "absent") : matched;
 }
 
 /** The part of a list that a page of its answer has not brought: a list of its own. Null: the page has brought nothing. */
