@@ -135,7 +135,7 @@ async function readListed(
     const request = record.request as QuoteCall;
     if (request.form !== "expirations" || !isOfToday(record)) continue;
     earlier.add({ ...record, request });
-    wanted.delete(request.underlying);
+    if (earlier.listed.has(request.underlying)) wanted.delete(request.underlying);
     if (wanted.size === 0) return;
   }
 }

@@ -10,6 +10,7 @@ import { type QuoteCall } from "../quotes/call.ts";
 import { answerOf } from "../services/registry.ts";
 import { namesOf } from "./asks.ts";
 import { storedNames } from "./callPlan.ts";
+import { listedBy, ReadPages } from "./pages.ts";
 
 type EarlierAnswer = Pick<ResponseRecord, "service" | "status" | "headers" | "body"> & {
   request: QuoteCall;
@@ -26,8 +27,7 @@ export class EarlierRuns {
   readonly lastSeenMs = new Map<string, number>();
   readonly #quoted: QuotedAnswer[] = [];
   readonly listed = new Map<string, ListedExpirations>();
-  /** The pages of a list so far, by its underlying. */
-  readonly #begun = new Map<string, string[]>();
+  readonly #lists = new ReadPages<string>();
 
   /** @param sinceMs begin of the oldest slot that still lasts, epoch ms UTC: what was asked since then is read whole */
   constructor(sinceMs: number) {
@@ -52,14 +52,9 @@ export class EarlierRuns {
   ): void {
     const { underlying } = request;
     const answer = answerOf(raw);
-    const expirations = answer.outcome === "quotes" ? answer.document.expirations : undefined;
-    if (answer.outcome !== "quotes" || !expirations?.length) return;
-    // A list in pages is whole with its last one.
-    const before = request.page === undefined ? [] : (this.#begun.get(underlying) ?? []);
-    const all = [...new Set([...before, ...expirations])].sort();
-    this.#begun.set(underlying, all);
-    if (answer.document.nextPage === undefined)
-      this.listed.set(underlying, { underlying, expirations: all, askedMs });
+    if (answer.outcome !== "quotes") return;
+    const expirations = listedBy(this.#lists, request, answer.document);
+    if (expirations !== null) this.listed.set(underlying, { underlying, expirations, askedMs });
   }
 
   /** Documents with quotes that were asked for within the slots that still last: chains hang on their prices. */

@@ -154,6 +154,47 @@ test("today's list of expirations is found however much the journal holds since 
   expect([await listsFor(job), await listsFor(plain)]).toEqual([[["SPX", ["2026-12-18"]]], []]);
 });
 
+test("today's list of expirations in pages is found with all of them where it stands far back", async () => {
+  const dir = tempDir();
+  const page = (second: number, date: string, [of, next]: readonly [string | null, string | null]) => ({
+    ...answerRecord(
+      at(second),
+      JSON.stringify({
+        option_contracts: [{ symbol: "AAPL261218C00240000", expiration_date: date }],
+        next_page_token: next,
+      }),
+      {
+        request: {
+          form: "expirations",
+          underlying: "AAPL",
+          delayed: false,
+          ...(of !== null && { page: of }),
+        },
+      },
+    ),
+    service: "alpaca",
+  });
+  const append = (hour: number, ...records: ResponseRecord[]): Promise<unknown> =>
+    appendAll(dir, records, { clock: createTestClock(`2026-11-20T${hour}:00:00Z`) });
+  await append(10, page(1, "2026-12-18", [null, "2"]), page(2, "2027-01-15", ["2", "3"]));
+  await append(
+    11,
+    page(3, "2027-02-19", ["3", null]),
+    answerRecord(at(4), "x".repeat(8_000_000), { request: symbolsCall("GE") }),
+  );
+  for (const hour of [12, 13, 14, 15])
+    await append(hour, answerRecord(at(hour), "x".repeat(8_000_000), { request: symbolsCall("GE") }));
+  const chain = { underlying: "AAPL", expirations: "listed" as const, strikes: "all" as const, types: [] };
+  const job = jobOf({ name: "chain", chains: [chain] });
+
+  const { listed } = await readEarlierRuns(dir, {
+    jobs: [{ job, schedule: { current: () => new Date(at(0)) } as never }],
+    ...{ sources: new Set(["account" as const]), exchange: createCalendar(), now: new Date(at(30)) },
+  });
+
+  expect(listed.get("AAPL")?.expirations).toEqual(["2026-12-18", "2027-01-15", "2027-02-19"]);
+});
+
 describe("a restart", () => {
   const NAMES = contractsOf(20).map((contract) => instrumentName({ kind: "option", ...contract }));
 

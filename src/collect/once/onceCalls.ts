@@ -17,6 +17,7 @@ import type { Result } from "../dispatch/callEnds.ts";
 import type { DueShares } from "../dueShares.ts";
 import { GUARD_MS } from "../governor/ownCalls.ts";
 import type { Outcomes } from "../outcomes.ts";
+import { listedBy, ReadPages } from "../pages.ts";
 import type { Slot } from "../slotBook.ts";
 import { Reserved } from "./reserve.ts";
 
@@ -53,6 +54,7 @@ export class OnceCalls {
   #waiting: PlannedCall[] = [];
   readonly #entered = new Map<string, CallEntries>();
   readonly #reserved = new Reserved();
+  readonly #lists = new ReadPages<string>();
   #failures = 0;
   #looking: AbortController | null = null;
 
@@ -91,9 +93,9 @@ export class OnceCalls {
   know(call: QuoteCall, document: ReadDocument, at: Date): void {
     const { chains } = this.#given;
     chains.recordAnswer(document);
-    const { expirations = [] } = document;
-    if (call.form === "expirations" && expirations.length > 0)
-      chains.list(call.underlying, expirations, chains.contractDate(at));
+    if (call.form !== "expirations") return;
+    const expirations = listedBy(this.#lists, call, document);
+    if (expirations !== null) chains.list(call.underlying, expirations, chains.contractDate(at));
   }
 
   isOpen(slot: Slot): boolean {
