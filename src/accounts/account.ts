@@ -4,6 +4,7 @@ import type { Config } from "../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../ground/errors.ts";
 import { DEFAULT_ACCOUNT } from "../journal/record.ts";
 import { experimentalNote } from "../services/registry.ts";
+import { optionValue, type OptionValues } from "../services/service.ts";
 
 /** An account that is polled. Its credentials stay in this process: all others know its name and limit. */
 export type Account = Readonly<{
@@ -103,6 +104,15 @@ export function accountNamed(name: string, accounts: readonly Account[]): Accoun
   if (found) return found;
   const names = accounts.map((account) => account.name).join(", ");
   throw new QuotekeeperError("ACCOUNT_UNKNOWN", `${name} is no account of ${names}`);
+}
+
+/** The values of the options of an account's service, chosen or by default; undefined: the service has none. */
+export function accountOptions({
+  service,
+  feed,
+}: Pick<Account, "service" | "feed">): OptionValues | undefined {
+  if (feed.kind === "simulated" || !service.options) return undefined;
+  return Object.fromEntries(service.options.map((one) => [one.name, optionValue(one, feed.options)]));
 }
 
 /**

@@ -182,7 +182,10 @@ async function accountsOf(file: string, text: string, settings: AccountSettings)
     const credentials = Object.freeze(secrets[index] ?? {});
     const options = chosenOptions(
       service,
-      (one) => entries[index]?.[one.name] ?? settings.variable(one.variable),
+      // The settings have refused a wrong value already.
+      (one) =>
+        entries[index]?.[one.name] ??
+        optionSetting(one, service.title).parse(settings.variable(one.variable)),
     );
     const own = limitAt(service, baseUrl);
     return Object.freeze({

@@ -11,6 +11,7 @@ import { byDecimal } from "../market/strikesAround.ts";
 import { canonicalDecimal } from "../quotes/decimal.ts";
 import { rowsOf, unitName } from "../read/answerToRows.ts";
 import { matchCall, type MatchedItem } from "../quotes/match.ts";
+import { decidedFates } from "../collect/pages.ts";
 import { describeCall, type QuoteCall } from "../quotes/call.ts";
 import type { Edges } from "../ground/edges.ts";
 import { right, table } from "./terminal/table.ts";
@@ -125,9 +126,9 @@ function mapped<Key extends string>(
   ) as Record<Key, string | null>;
 }
 
-function matchedOf({ record, answer }: OnceAnswer): MatchedItem[] | null {
+function matchedOf({ record, answer }: OnceAnswer): readonly MatchedItem[] | null {
   if (answer.outcome !== "quotes") return null;
-  return matchCall(record.request as QuoteCall, answer.document.items);
+  return decidedFates(matchCall(record.request as QuoteCall, answer.document.items), answer.document);
 }
 
 export function unknownIn(answer: OnceAnswer): string[] {

@@ -10,30 +10,32 @@ import { type QuoteCall } from "../quotes/call.ts";
 import { answerOf } from "../services/registry.ts";
 import { namesOf } from "./asks.ts";
 import { storedNames } from "./callPlan.ts";
-import { PagesSoFar } from "./pages.ts";
+import { listedBy, ReadPages } from "./pages.ts";
 
 type EarlierAnswer = Pick<ResponseRecord, "service" | "status" | "headers" | "body"> & {
   request: QuoteCall;
   requestedAt: string;
 };
 
-/** Of a chain: what its pages so far have been. `firstAskedMs`: -Infinity where the first is not known. */
-type ChainSoFar = { firstAskedMs: number; isStored: boolean };
+type AnsweredPage = { askedMs: number; isStored: boolean };
 
-type QuotedAnswer = { call: QuoteCall; askedMs: number; document: ReadDocument; before: ChainSoFar };
+/** `pages`: of a chain all of them, with its last one; null: others follow, or its first one is not known. */
+type QuotedAnswer = {
+  call: QuoteCall;
+  document: ReadDocument;
+  pages: readonly AnsweredPage[] | null;
+};
 
 /** Which expirations the service has listed of an underlying. `askedMs`: epoch ms UTC. */
 type ListedExpirations = { underlying: string; expirations: readonly string[]; askedMs: number };
-
-const UNKNOWN: ChainSoFar = { firstAskedMs: -Infinity, isStored: false };
 
 export class EarlierRuns {
   readonly #sinceMs: number;
   readonly lastSeenMs = new Map<string, number>();
   readonly #quoted: QuotedAnswer[] = [];
   readonly listed = new Map<string, ListedExpirations>();
-  readonly #lists = new PagesSoFar<readonly string[]>();
-  readonly #chains = new PagesSoFar<ChainSoFar>();
+  readonly #lists = new ReadPages<string>();
+  readonly #chains = new ReadPages<AnsweredPage>();
 
   /** @param sinceMs begin of the oldest slot that still lasts, epoch ms UTC: what was asked since then is read whole */
   constructor(sinceMs: number) {
@@ -50,12 +52,11 @@ export class EarlierRuns {
     const answer = answerOf(earlier);
     if (answer.outcome !== "quotes") return;
     const { document } = answer;
-    const before = this.#chains.before(request, { firstAskedMs: askedMs, isStored: false }) ?? UNKNOWN;
-    this.#quoted.push({ call: request, askedMs, document, before });
-    if (document.nextPage === undefined) return;
-    const isStored =
-      before.isStored || matchCall(request, document.items).some(({ fate }) => fate === "stored");
-    this.#chains.goOn(request, document.nextPage, { ...before, isStored });
+    const pages =
+      request.form === "chain"
+        ? this.#chains.add(request, document, [{ askedMs, isStored: isAnyStored(request, document) }])
+        : [{ askedMs, isStored: false }];
+    this.#quoted.push({ call: request, document, pages });
   }
 
   #list(
@@ -65,13 +66,9 @@ export class EarlierRuns {
   ): void {
     const { underlying } = request;
     const answer = answerOf(raw);
-    const before = this.#lists.before(request, []);
-    // A list in pages is whole with its last one, where all before it are known.
-    if (answer.outcome !== "quotes" || before === null) return;
-    const { expirations = [], nextPage } = answer.document;
-    const all = [...new Set([...before, ...expirations])].sort();
-    if (nextPage !== undefined) this.#lists.goOn(request, nextPage, all);
-    else if (all.length > 0) this.listed.set(underlying, { underlying, expirations: all, askedMs });
+    if (answer.outcome !== "quotes") return;
+    const expirations = listedBy(this.#lists, request, answer.document);
+    if (expirations !== null) this.listed.set(underlying, { underlying, expirations, askedMs });
   }
 
   /** Documents with quotes that were asked for within the slots that still last: chains hang on their prices. */
@@ -81,13 +78,17 @@ export class EarlierRuns {
 
   /** Names of what was asked for within [from, to) and stored; epoch ms UTC. */
   storedWithin({ delayed }: Pick<Job, "delayed">, from: number, to: number): Set<string> {
-    const within = this.#quoted.filter(
-      ({ call, askedMs, before }) => call.delayed === delayed && before.firstAskedMs >= from && askedMs < to,
-    );
     return new Set(
-      within.flatMap(({ call, document, before }) =>
-        storedNames(call, matchCall(call, document.items), { ...document, before: before.isStored }),
-      ),
+      this.#quoted.flatMap(({ call, document, pages }) => {
+        if (call.delayed !== delayed || pages === null) return [];
+        if (!pages.every(({ askedMs }) => askedMs >= from && askedMs < to)) return [];
+        const before = pages.some(({ isStored }) => isStored);
+        return storedNames(call, matchCall(call, document.items), { ...document, before });
+      }),
     );
   }
+}
+
+function isAnyStored(call: QuoteCall, { items }: ReadDocument): boolean {
+  return matchCall(call, items).some(({ fate }) => fate === "stored");
 }

@@ -27,7 +27,7 @@ import {
   withSymbols,
   withoutNames,
 } from "./callPlan.ts";
-import { fromFirstPage, nextPageOf, restOfList } from "./pages.ts";
+import { decidedFates, fromFirstPage, nextPageOf, restOfList } from "./pages.ts";
 import { CLOCK_STEP_MS } from "../schedule/clockSteps.ts";
 import type { Batch } from "../services/service.ts";
 import type { Fate, Slot, SlotBook } from "./slotBook.ts";
@@ -158,7 +158,7 @@ export class Outcomes {
     else {
       const rest = document.nextPage === undefined ? null : restOfList(planned, stored);
       if (rest) ask(rest);
-      const fates = fatesOf(matched).filter(({ fate }) => fate !== "absent" || rest === null);
+      const fates = fatesOf(decidedFates(matched, document));
       for (const match of fates) this.#fateOf(planned, match, askedMs);
       this.#warnings.unknown(fates.flatMap((match) => (match.fate === "unknown" ? [match.name] : [])));
     }

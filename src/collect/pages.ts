@@ -1,7 +1,8 @@
-/** Answers that come in pages: what is asked for behind a page. Pure. */
+/** Answers that come in pages: what is asked for behind a page, and what all pages hold. Pure. */
 import { instrumentName } from "../market/instrument.ts";
-import { keyOfSymbol, type QuoteCall } from "../quotes/call.ts";
-import { namesOf } from "./asks.ts";
+import { describeCall, keyOfSymbol, type QuoteCall } from "../quotes/call.ts";
+import type { ReadDocument } from "../quotes/document.ts";
+import type { MatchedItem } from "../quotes/match.ts";
 import { type PlannedCall, withSymbols } from "./callPlan.ts";
 
 /** Assumed: no chain and no list of contracts has more pages; a service that never ends one is stopped here. */
@@ -40,23 +41,45 @@ export function fromFirstPage({ pages: _, ...planned }: PlannedCall): PlannedCal
   return { ...planned, call: first };
 }
 
-/** What the pages of calls have held so far, in the order of a journal. */
-export class PagesSoFar<Held> {
-  readonly #held = new Map<string, Held>();
+/** What the pages of chains and of lists of expirations hold, from their answers in the order of the journal. */
+export class ReadPages<Item> {
+  /** By the page that comes behind them. */
+  readonly #before = new Map<string, readonly Item[]>();
 
-  /** What the pages before this one have held. @param nothing what those before a first one have. @returns null: they are not known */
-  before(call: QuoteCall, nothing: Held): Held | null {
+  /** @returns what all pages hold, with the last one; null: others follow, or the first one is not known */
+  add(
+    call: QuoteCall,
+    { nextPage }: Pick<ReadDocument, "nextPage">,
+    held: readonly Item[],
+  ): readonly Item[] | null {
+    const keyOf = (page: string): string => `${describeCall(call)} ${page}`;
     const page = "page" in call ? call.page : undefined;
-    return page === undefined ? nothing : (this.#held.get(keyOfPage(call, page)) ?? null);
-  }
-
-  goOn(call: QuoteCall, nextPage: string, held: Held): void {
-    this.#held.set(keyOfPage(call, nextPage), held);
+    const before = page === undefined ? [] : this.#before.get(keyOf(page));
+    if (!before) return null;
+    const all = [...before, ...held];
+    if (nextPage === undefined) return all;
+    this.#before.set(keyOf(nextPage), all);
+    return null;
   }
 }
 
-function keyOfPage(call: QuoteCall, page: string): string {
-  return `${namesOf(call).join()} ${page}`;
+/** The expirations of a list, with its last page; null: others follow, or it has none. */
+export function listedBy(
+  pages: ReadPages<string>,
+  call: QuoteCall,
+  document: Pick<ReadDocument, "nextPage" | "expirations">,
+): string[] | null {
+  const all = pages.add(call, document, document.expirations ?? []);
+  return all?.length ? [...new Set(all)].sort() : null;
+}
+
+/** The fates that the answer to a list decides. What it lacks is not absent where the rest is asked for as a list of its own. */
+export function decidedFates(
+  matched: readonly MatchedItem[],
+  { nextPage }: Pick<ReadDocument, "nextPage">,
+): readonly MatchedItem[] {
+  const asksForRest = nextPage !== undefined && matched.some(({ fate }) => fate === "stored");
+  return asksForRest ? matched.filter(({ fate }) => fate !== "absent") : matched;
 }
 
 /** The part of a list that a page of its answer has not brought: a list of its own. Null: the page has brought nothing. */

@@ -1,5 +1,5 @@
 /** The accounts that this collector calls: opened when it takes them, given to the collector, and closed when they go. */
-import { type Account, accountKey, type Accounts, marketOf } from "../accounts/account.ts";
+import { type Account, accountKey, accountOptions, type Accounts, marketOf } from "../accounts/account.ts";
 import type { Fleet } from "../accounts/lease/fleet.ts";
 import type { Sharer } from "../accounts/partition.ts";
 import type { PlannedService } from "../collect/budgetPlan.ts";
@@ -235,7 +235,10 @@ export function plannedService(accounts: Accounts): PlannedService {
 }
 
 function isSame(one: Account, other: Account): boolean {
-  const identity = ({ name, limit, limitGiven, limitWindowMs, whenUnsure }: Account): string =>
-    JSON.stringify([name, limit, limitGiven, limitWindowMs, whenUnsure]);
-  return identity(one) === identity(other) && accountKey(one) === accountKey(other);
+  const identity = (account: Account): string => {
+    const { name, limit, limitGiven, limitWindowMs, whenUnsure } = account;
+    const calls = [limit, limitGiven, limitWindowMs, whenUnsure];
+    return JSON.stringify([name, accountKey(account), accountOptions(account), ...calls]);
+  };
+  return identity(one) === identity(other);
 }

@@ -1,5 +1,12 @@
 /** Takes up changes of the job files while the collection runs. A broken edit keeps the jobs before, and says why. */
-import { accountKey, type Accounts, type AccountSettings, areSome, marketOf } from "../accounts/account.ts";
+import {
+  accountKey,
+  accountOptions,
+  type Accounts,
+  type AccountSettings,
+  areSome,
+  marketOf,
+} from "../accounts/account.ts";
 import { describeProblem, type FileProblem, jobsInvalid } from "../config/yamlFile.ts";
 import { hindrances, type Job, type JobsReport, passedByWords, readJobs } from "./readJobs.ts";
 import type { Log } from "../ground/log.ts";
@@ -90,12 +97,12 @@ function marketChange(dir: string, before: JobSet, found: JobsReport): FileProbl
   return [{ file: dir, line: 1, message }];
 }
 
-/** All of it, the accounts by their keys. */
+/** All of it, the accounts by their keys and options. */
 function textOf({ jobs, calendar, accounts }: JobSet): string {
   return JSON.stringify([
     jobs,
     calendar,
-    accounts.map((account) => [accountKey(account), { ...account, feed: null }]),
+    accounts.map((account) => [accountKey(account), accountOptions(account), { ...account, feed: null }]),
   ]);
 }
 

@@ -92,6 +92,33 @@ test.each([
   expect(problems.map(({ message }) => message).join("\n")).toContain(expected);
 });
 
+test("an option of a variable is the same for an account of accounts.yaml as for the only account, and a wrong one is refused with or without the file", async () => {
+  const keys = { QUOTES_ALPACA_KEY_ID: "a key", QUOTES_ALPACA_SECRET_KEY: "a secret" };
+  const env = { QUOTES_SERVICE: "alpaca", ...keys };
+  const file = `accounts: [{ name: one, keyIdVariable: QUOTES_ALPACA_KEY_ID, secretKeyVariable: QUOTES_ALPACA_SECRET_KEY }]`;
+  const optionsOf = async (given: Record<string, string>, files: Record<string, string>) => {
+    const { dir, config } = settings({ ...env, ...given }, files);
+    const { accounts, problems } = await readAccounts(dir, config);
+    return { problems, options: accounts.map(({ feed }) => feed.kind === "account" && feed.options) };
+  };
+  const given = { QUOTES_ALPACA_TRADING_URL: "https://api.alpaca.markets/", QUOTES_ALPACA_STOCK_FEED: "iex" };
+  const wrong = { QUOTES_ALPACA_TRADING_URL: "https://api.alpaca.markets/v2?key=1" };
+  const both: Record<string, string>[] = [{}, { "accounts.yaml": file }];
+
+  const found = await Promise.all(both.map((files) => optionsOf(given, files)));
+  const refused = both.map((files) => () => settings({ ...env, ...wrong }, files));
+
+  const options = [{ tradingUrl: "https://api.alpaca.markets", stockFeed: "iex" }];
+  expect(found).toEqual([
+    { problems: [], options },
+    { problems: [], options },
+  ]);
+  for (const load of refused)
+    expect(load).toThrow(
+      /CONFIG_INVALID.*\n.*QUOTES_ALPACA_TRADING_URL: expected an address without query and fragment/,
+    );
+});
+
 test("whatever a job says, quotes of the sandbox are asked for and kept as delayed ones, and those of production as real-time ones", async () => {
   const job = { "us.yaml": 'name: us\nschedule: "* * * * *"\nsession: always\nsymbols: [AAPL]\n' };
   const jobsOf = async (env: Record<string, string>) => {

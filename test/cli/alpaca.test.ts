@@ -112,6 +112,17 @@ test("a poll asks for stocks and contracts by a call each, with their feeds, whi
   expect(polled.stdout + polled.stderr).not.toContain(KEYS.secretKey);
 });
 
+test("a poll of contracts whose answers come in pages has them all, and misses none", async () => {
+  const clock = createTestClock(IN_SESSION);
+  const { env } = await world(JOB, { clock, mostOfAPage: 2 });
+  const contracts = ["C", "P"].flatMap((type) => [`AAPL261218${type}00250000`, `AAPL261218${type}00200000`]);
+
+  const polled = await run(["poll", "--symbols", contracts.join(","), "--json"], env, clock);
+
+  const { quotes, errors } = JSON.parse(polled.stdout) as { quotes: unknown[]; errors: unknown[] };
+  expect([polled.exitCode, quotes.length, errors]).toEqual([0, 4, []]);
+});
+
 test("whether quotes are delayed is the feed's to say, and a job that asks for it is told so", async () => {
   const { env, clock, fake } = await world(JOB.replace("session", "delayed: true\nsession"), {
     clock: createTestClock(IN_SESSION),

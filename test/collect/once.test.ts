@@ -3,6 +3,8 @@ import { describe, expect, test } from "@jest/globals";
 import type { OnceCalls } from "../../src/collect/once/onceCalls.ts";
 import { EarlierRuns } from "../../src/collect/earlierRuns.ts";
 import { instantFromDate } from "../../src/ground/clock.ts";
+import { describeCall, type QuoteCall } from "../../src/quotes/call.ts";
+import type { ReadDocument } from "../../src/quotes/document.ts";
 import { createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
 import { answerXml, optionXml } from "../support/xml.ts";
 import { contractsOf } from "./due.ts";
@@ -29,7 +31,7 @@ function askOnce(
     priority = -1000,
     single = false,
     ...asked
-  }: Partial<Pick<Parameters<OnceCalls["poll"]>[0], "symbols" | "options">> & {
+  }: Partial<Pick<Parameters<OnceCalls["poll"]>[0], "symbols" | "options" | "chains">> & {
     priority?: number;
     single?: boolean;
   },
@@ -75,6 +77,32 @@ test("its slot stands under its own name, without an end, and its answers are st
   expect(entriesOf(world.notes, slot.job)).toMatchObject([{ ...slot, due: ["IBM", "NOSUCH"], misses: [] }]);
   expect(entriesOf(world.notes, "some")).toMatchObject([{ due: ["IBM"], misses: [] }]);
   expect(world.collector.once.isOpen(slot)).toBe(false);
+});
+
+test("the expirations of a list in pages are known with its last page, and no chain is asked for by a part of them", async () => {
+  const list = { form: "expirations" as const, underlying: "SPX", delayed: false };
+  const document = (expirations: string[], nextPage?: string): ReadDocument => ({
+    ...{ id: null, error: null, hasQuotes: true, items: [], expirations },
+    ...(nextPage !== undefined && { nextPage }),
+  });
+  const chains = [
+    { underlying: "SPX", expirations: "listed" as const, strikes: "all" as const, types: ["CALL" as const] },
+  ];
+  const askedAfter = async (...pages: (readonly [QuoteCall, ReadDocument])[]): Promise<string[]> => {
+    const world = startWorld({ start: START, jobs: [] });
+    for (const [call, page] of pages) world.collector.once.know(call, page, world.clock.now());
+    askOnce(world, { chains });
+    await world.pass(5_000);
+    const asked = world.calls.map(({ planned }) => describeCall(planned.call));
+    await world.end(0);
+    return asked;
+  };
+  const first = [list, document(["2026-11-27"], "2")] as const;
+  const last = [{ ...list, page: "2" }, document(["2026-12-18", "2026-11-27"])] as const;
+
+  expect((await askedAfter(first))[0]).toBe("expirations of SPX");
+  expect((await askedAfter(last))[0]).toBe("expirations of SPX");
+  expect(await askedAfter(first, last)).toEqual(["chain SPX:2026-11-27", "chain SPX:2026-12-18"]);
 });
 
 test("what the service does not know is missed at its slot alone, and a later answer to others changes nothing of it", async () => {

@@ -187,6 +187,7 @@ test("today's list in pages is known with all of them, wherever in the journal t
   const whole = ["2026-12-18", "2027-01-15", "2027-02-19"];
   expect(await listed([first, ...others])).toEqual(whole);
   expect(await listed([first, others[0]], much, [others[1]])).toEqual(whole);
+  expect(await listed([first, others[0]], [others[1], other], much)).toEqual(whole);
   expect(await listed([...others])).toBeNull();
 });
 

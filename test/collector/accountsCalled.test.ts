@@ -19,6 +19,8 @@ import { startSimulatedService } from "../support/simulatedService.ts";
 import { steppedClock } from "../support/steppedClock.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { until } from "../support/until.ts";
+import { ALPACA } from "../../src/services/alpaca/alpaca.ts";
+import type { OptionValues } from "../../src/services/service.ts";
 import { REFERENCE } from "../../src/services/reference/reference.ts";
 
 const { pool } = await freshDatabase();
@@ -36,7 +38,11 @@ afterEach(async () => {
 });
 
 /** A collector without jobs: these accounts share them, and it calls those of `called`. */
-async function collecting(names: readonly string[], called = names) {
+async function collecting(
+  names: readonly string[],
+  called = names,
+  accountOf: (name: string) => Account = account,
+) {
   const dataDir = tempDir();
   const { clock } = steppedClock();
   const stations = await openStations(loadConfig({ QUOTEKEEPER_DATA_DIR: dataDir }, dataDir), {
@@ -52,7 +58,7 @@ async function collecting(names: readonly string[], called = names) {
     return opened.at(-1) as AccountStations;
   };
   const accounts = new AccountsCalled({
-    ...{ stations: { open }, accounts: names.map((name) => account(name)) as unknown as Accounts },
+    ...{ stations: { open }, accounts: names.map((name) => accountOf(name)) as unknown as Accounts },
     called: (open) => calledAccount(open, { clock, stations, loader, lease, metered: (send) => send }),
   });
   closers.push(() => accounts.close());
@@ -136,6 +142,33 @@ test("one whose limit changed comes anew; one that is as before is not touched, 
     ["second", 30],
   ]);
   expect(calledNow()).toEqual(["main", "second"]);
+});
+
+test("one whose feed or trading address changed comes anew with it; one that names its default now is not touched", async () => {
+  const alpaca =
+    (options?: OptionValues) =>
+    (name: string): Account => ({
+      ...{ ...account(name), service: ALPACA },
+      feed: {
+        ...{ kind: "account", baseUrl: "http://127.0.0.1:9", credentials: credentialsOf(name) },
+        ...(options && { options }),
+      },
+    });
+  const names = ["default", "feed", "address"] as const;
+  const { accounts, collector } = await collecting(names, names, alpaca());
+  const [before] = accounts.all;
+  const changed: OptionValues[] = [
+    { stockFeed: "delayed_sip" },
+    { stockFeed: "sip" },
+    { tradingUrl: "https://api.alpaca.markets" },
+  ];
+
+  const [first, second, third] = changed.map((options, place) => alpaca(options)(names[place] ?? ""));
+  if (first && second && third) await accounts.replace([first, second, third], collector);
+
+  expect(accounts.all[0]).toBe(before);
+  expect(accounts.all.map((open) => open.account)).toMatchObject([alpaca()("default"), ...[second, third]]);
+  expect(collector.status().accounts.map(({ name }) => name)).toEqual(names);
 });
 
 test("where one of the changed accounts cannot be opened, those before go on, and what was opened before it is closed", async () => {

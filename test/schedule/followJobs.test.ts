@@ -236,6 +236,22 @@ describe("accounts.yaml", () => {
     expect(said).toEqual([expect.stringContaining("in force from the next slot on")]);
   });
 
+  test("a feed that is changed in accounts.yaml is in force", async () => {
+    const withFeed = (feed: string): string =>
+      `accounts: [{ name: main, service: alpaca, stockFeed: ${feed}, keyIdVariable: QUOTES_KEY, secretKeyVariable: QUOTES_SECRET }]\n`;
+    write("list.yaml", GE_JOB);
+    write("accounts.yaml", withFeed("iex"));
+    await follow({ QUOTES_KEY: "a key", QUOTES_SECRET: "a secret" });
+
+    write("accounts.yaml", withFeed("sip"));
+    await look();
+
+    expect(taken.map(({ accounts }) => accounts.map(({ feed }) => feed))).toMatchObject([
+      [{ options: { stockFeed: "sip" } }],
+    ]);
+    expect(said).toEqual([expect.stringContaining("in force from the next slot on")]);
+  });
+
   test("a missing secret's file that accounts.yaml names is logged once, and is right as soon as it is there", async () => {
     write("list.yaml", GE_JOB);
     write("accounts.yaml", `accounts:\n${accountYaml("main")}`);

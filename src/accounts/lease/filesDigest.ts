@@ -1,6 +1,6 @@
 /** What a collector's files say, as digests: all collectors of an archive are to have the same. */
 import { createHash } from "node:crypto";
-import { type Account, accountKey } from "../account.ts";
+import { type Account, accountKey, accountOptions } from "../account.ts";
 import type { FilesDigest } from "./leaseStore.ts";
 import { DEFAULT_SERVICE } from "../../journal/record.ts";
 
@@ -22,6 +22,8 @@ export function filesSaid({
       ...account,
       service: account.service.name === DEFAULT_SERVICE ? undefined : account.service.name,
       feed: accountKey(account),
+      // Of a service without options the digest is that of older versions, as its service's name is.
+      options: accountOptions(account),
     })),
     calendar: digestOf(calendar),
   };

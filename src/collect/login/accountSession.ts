@@ -32,7 +32,7 @@ const WOKEN_AFTER = 5 / 6;
 /** A token is renewed once a day, however long it is said to last, in ms. */
 const LONGEST_MS = 24 * 60 * 60_000;
 
-/** How long after a renewal in vain the next is tried, while the token may still hold, in ms. */
+/** The least time between two renewals while the token may still hold, in ms: after one in vain, and of a token that is said not to last. */
 const RENEWED_AGAIN_MS = 30_000;
 
 type SessionOptions = {
@@ -170,14 +170,29 @@ export class Session {
       // The call has no signal, so that a caller who leaves does not cut it off: its answer may hold the only refresh token.
       const brought = await callInTime(written, step.read, this.#options);
       if (isRefused(brought)) return brought;
-      this.#look();
-      if (this.#open !== open) return null;
+      if (!this.#goesOn(open)) return null;
       open.tokens = { ...open.tokens, ...brought.tokens };
-      lastsMs = Math.min(lastsMs, brought.lastsMs ?? lastsMs);
-      const renewMs = askedMs + lastsMs - Math.min(aheadMs, lastsMs / 2);
-      this.#keep(open, step === steps.at(-1) ? new Date(renewMs) : null);
+      const saidMs = brought.lastsMs ?? NaN;
+      if (saidMs >= 0) lastsMs = Math.min(lastsMs, saidMs);
+      const renewedAfterMs = Math.max(RENEWED_AGAIN_MS, lastsMs - Math.min(aheadMs, lastsMs / 2));
+      this.#keep(open, step === steps.at(-1) ? new Date(askedMs + renewedAfterMs) : null);
     }
     return null;
+  }
+
+  /**
+   * Whether the file still holds what a session has asked with. Another session may have been refused with the same tokens meanwhile,
+   * because this one's answer was on its way: that refusal says nothing of the tokens of the answer.
+   */
+  #goesOn(open: OpenSession): boolean {
+    this.#look();
+    if (this.#open !== open && this.#isOnDisk(open.file)) this.#open = open;
+    return this.#open === open;
+  }
+
+  /** By its sealed tokens: no two files have the same. */
+  #isOnDisk(file: SessionFile | null): boolean {
+    return file !== null && readSession(this.#path)?.tokens === file.tokens;
   }
 
   /** @param renewAt null: more calls are to come. @throws QuotekeeperError DATA_DIR_UNWRITABLE; memory alone has the tokens then */
@@ -196,12 +211,12 @@ export class Session {
     if (renewAt) open.renewMs = renewAt.getTime();
   }
 
-  /** The session is over, also for whoever reads the file. */
+  /** The session is over, also for whoever reads the file, unless another session has renewed it. */
   #end(): void {
     const file = this.#open?.file;
     this.#open = null;
     const refusedAt = this.#options.clock.now().toISOString();
-    if (!file || readSession(this.#path)?.startedAt !== file.startedAt) return;
+    if (!file || !this.#isOnDisk(file)) return;
     try {
       writeSession(this.#path, { ...file, refusedAt });
       this.#seen = this.#mark();

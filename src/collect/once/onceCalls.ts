@@ -19,6 +19,7 @@ import type { Dispatcher } from "../dispatcher.ts";
 import type { DueShares } from "../dueShares.ts";
 import { GUARD_MS } from "../governor/ownCalls.ts";
 import type { Outcomes } from "../outcomes.ts";
+import { listedBy, ReadPages } from "../pages.ts";
 import type { Slot } from "../slotBook.ts";
 import { Reserved } from "./reserve.ts";
 
@@ -57,6 +58,7 @@ export class OnceCalls {
   readonly #reserved = new Reserved();
   /** In a row, of each host. */
   readonly #failures = new Map<string | undefined, number>();
+  readonly #lists = new ReadPages<string>();
   #looking: AbortController | null = null;
 
   constructor(given: OnceCallsOptions) {
@@ -94,9 +96,9 @@ export class OnceCalls {
   know(call: QuoteCall, document: ReadDocument, at: Date): void {
     const { chains } = this.#given;
     chains.recordAnswer(document);
-    const { expirations = [] } = document;
-    if (call.form === "expirations" && expirations.length > 0)
-      chains.list(call.underlying, expirations, chains.contractDate(at));
+    if (call.form !== "expirations") return;
+    const expirations = listedBy(this.#lists, call, document);
+    if (expirations !== null) chains.list(call.underlying, expirations, chains.contractDate(at));
   }
 
   isOpen(slot: Slot): boolean {

@@ -10,6 +10,7 @@ import type { Answer } from "../../quotes/answer.ts";
 import { askedInstruments, type QuoteCall } from "../../quotes/call.ts";
 import { matchCall } from "../../quotes/match.ts";
 import { namesOf } from "../../collect/asks.ts";
+import { decidedFates, ReadPages } from "../../collect/pages.ts";
 import { isPendingChain } from "../../collect/waitingChains.ts";
 import { answerOf } from "../../services/registry.ts";
 
@@ -36,6 +37,8 @@ export class OnceJournal {
   /** How far each segment was read. */
   readonly #ends = new Map<string, number>();
   readonly fates = new Map<string, AnsweredFate>();
+  /** Whether each page of what is one thing in the ledger held some of it. */
+  readonly #pages = new ReadPages<boolean>();
   /** By name, of what was settled without a quote last. */
   readonly misses = new Map<string, MissReason>();
   readonly failures: QuotekeeperError[] = [];
@@ -103,15 +106,20 @@ export class OnceJournal {
     if (answer.outcome !== "quotes") return;
     const settle = (name: string, fate: AnsweredFate): void =>
       void (this.fates.has(name) || this.fates.set(name, fate));
-    const matched = matchCall(call, answer.document.items);
-    const isThere =
-      call.form === "expirations"
-        ? (answer.document.expirations ?? []).length > 0
-        : matched.some(({ fate }) => fate === "stored");
-    if (askedInstruments(call) === null)
-      for (const name of namesOf(call))
-        settle(name, isThere ? "stored" : call.form === "expirations" ? "unknown" : "absent");
-    else for (const { name, fate } of matched) if (name !== null) settle(name, fate);
+    const { document } = answer;
+    const matched = matchCall(call, document.items);
+    if (askedInstruments(call) !== null) {
+      for (const { name, fate } of decidedFates(matched, document)) if (name !== null) settle(name, fate);
+      return;
+    }
+    const isList = call.form === "expirations";
+    const isThere = isList
+      ? (document.expirations ?? []).length > 0
+      : matched.some(({ fate }) => fate === "stored");
+    const pages = this.#pages.add(call, document, [isThere]);
+    if (pages === null) return;
+    for (const name of namesOf(call))
+      settle(name, pages.includes(true) ? "stored" : isList ? "unknown" : "absent");
   }
 }
 

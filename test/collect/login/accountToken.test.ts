@@ -18,6 +18,7 @@ import { REFRESH_TOY, SECRET_TOY } from "../../services/token/toys.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { symbolsCall } from "../../support/journal.ts";
 import { tempDir } from "../../support/tempDir.ts";
+import { until } from "../../support/until.ts";
 
 const [SECOND_MS, MINUTE_MS] = [1_000, 60_000];
 const closers: (() => Promise<unknown>)[] = [];
@@ -236,6 +237,62 @@ test("where a new refresh token cannot be kept no call leaves; it is not forgott
   expect([before, after]).toEqual([["DATA_DIR_UNWRITABLE", 0], 200]);
   expect(server.kinds()).toBe("token token token quotes");
 });
+
+test("of two sessions that renew one login at once the service refuses one; the login goes on with what the other was given", async () => {
+  const { clock, server, account, dataDir, open, logIn } = await world("refresh");
+  const [first, second] = [await open(), await open()];
+  await logIn();
+  let release = (): void => undefined;
+  const held = new Promise<void>((resolve) => (release = resolve));
+  server.hooks.onToken = () => (server.count("token") === 2 ? held : Promise.resolve());
+
+  const early = asked(first);
+  await until(() => server.count("token") === 2, "the first renewal");
+  const refused = await asked(second);
+  release();
+
+  expect([refused, await early]).toEqual(["LOGIN_NEEDED", 200]);
+  expect([await asked(first), await asked(second), await asked(await open())]).toEqual([200, 200, 200]);
+  clock.advance(28 * MINUTE_MS);
+  expect([await asked(second), await asked(first)]).toEqual([200, 200]);
+  expect(server.count("token")).toBe(4);
+  expect(sessionEnd({ account }, dataDir, clock.now())).not.toBeNull();
+});
+
+test("a login that was made while a renewal was under way is gone on with, and not what the renewal brought", async () => {
+  const { server, open, logIn } = await world("refresh");
+  const feed = await open();
+  await logIn();
+  let release = (): void => undefined;
+  const held = new Promise<void>((resolve) => (release = resolve));
+  server.hooks.onToken = () => (server.count("token") === 2 ? held : Promise.resolve());
+
+  const early = asked(feed);
+  await until(() => server.count("token") === 2, "the renewal");
+  await logIn();
+  release();
+  await early;
+
+  expect([await asked(feed), await asked(await open())]).toEqual([200, 200]);
+});
+
+test.each([undefined, "soon", -1e300, -5, 0])(
+  "a token that is said to last for %p seconds is kept, serves many calls, and its refresh token brings the next",
+  async (lastsSeconds) => {
+    const { clock, server, open, logIn } = await world("refresh");
+    const feed = await open();
+    await logIn();
+    server.state.lastsSeconds = lastsSeconds;
+
+    const answers = [await asked(feed), await asked(feed), await asked(await open())];
+    const tokens = server.count("token");
+    clock.advance(24 * 60 * MINUTE_MS);
+    const later = await asked(feed);
+
+    expect([answers, tokens, later]).toEqual([[200, 200, 200], 2, 200]);
+    expect(server.count("token")).toBe(3);
+  },
+);
 
 test("a refresh token that has died needs a person's login, and no call leaves before it", async () => {
   const { clock, server, account, dataDir, open, logIn } = await world("refresh");

@@ -25,9 +25,17 @@ export async function startTokenServer(clock: Pick<Clock, "now">) {
   const asked: Asked[] = [];
   /** All tokens that were ever given: nothing else may have them. */
   const given: string[] = [];
-  const state = { access: "", endsMs: 0, refresh: "", code: "code-of-the-page" };
+  /** `lastsSeconds`: what is said of a token that a form brings, whatever is true. */
+  const state = {
+    access: "",
+    endsMs: 0,
+    refresh: "",
+    code: "code-of-the-page",
+    lastsSeconds: 1800 as unknown,
+  };
   const failing: Said[] & { kind?: Kind } = [];
-  const hooks: { onQuotes: () => Promise<void> } = { onQuotes: () => Promise.resolve() };
+  /** Awaited before an answer leaves, of a token behind all that it changes here. */
+  const hooks = { onQuotes: () => Promise.resolve(), onToken: () => Promise.resolve() };
 
   const give = (name: string): string => {
     const token = `${name}-token-${given.length + 1}`;
@@ -57,13 +65,17 @@ export async function startTokenServer(clock: Pick<Clock, "now">) {
     if (!isRight) return { status: 400, body: { error: "unsupported_token_type" } };
     state.refresh = give("refresh");
     const tokens = { access_token: newAccess(30 * MINUTE_MS), refresh_token: state.refresh };
-    return { status: 200, body: { expires_in: 1800, token_type: "Bearer", scope: "api", ...tokens } };
+    const lasts = { expires_in: state.lastsSeconds };
+    return { status: 200, body: { ...lasts, token_type: "Bearer", scope: "api", ...tokens } };
   }
 
   async function answer(kind: Kind, body: string, request: IncomingMessage): Promise<Said> {
     if (failing.kind === kind && failing.length > 0) return failing.shift() ?? REFUSED;
-    if (kind === "token")
-      return request.url?.endsWith("/access-tokens") ? bySecret(body) : byForm(body, request);
+    if (kind === "token") {
+      const said = request.url?.endsWith("/access-tokens") ? bySecret(body) : byForm(body, request);
+      await hooks.onToken();
+      return said;
+    }
     if (!isBearer(request)) return REFUSED;
     if (kind === "account") return { status: 200, body: { accountId: "5OP/1" } };
     await hooks.onQuotes();
