@@ -114,7 +114,7 @@ export class AccountDispatchers {
     return this.#open.get(account);
   }
 
-  /** What is known of an account's budgets, for whoever calls it next; null: it is not called. */
+  /** What the next collector has to know of an account's budgets; null: the account is not called here. */
   handOver(account: string): HandedOver | null {
     const base = this.#open.get(account)?.budget.handOver();
     const further = [...(this.#hosts.get(account) ?? [])];

@@ -4,7 +4,7 @@
  */
 import type { ResponseRecord } from "../journal/record.ts";
 import type { Job } from "../schedule/readJobs.ts";
-import { matchCall } from "../quotes/match.ts";
+import { matchCall, type MatchedItem } from "../quotes/match.ts";
 import type { ReadDocument } from "../quotes/document.ts";
 import { type QuoteCall } from "../quotes/call.ts";
 import { answerOf } from "../services/registry.ts";
@@ -23,6 +23,7 @@ type AnsweredPage = { askedMs: number; isStored: boolean };
 type QuotedAnswer = {
   call: QuoteCall;
   document: ReadDocument;
+  matched: readonly MatchedItem[];
   pages: readonly AnsweredPage[] | null;
 };
 
@@ -52,11 +53,10 @@ export class EarlierRuns {
     const answer = answerOf(earlier);
     if (answer.outcome !== "quotes") return;
     const { document } = answer;
-    const pages =
-      request.form === "chain"
-        ? this.#chains.add(request, document, [{ askedMs, isStored: isAnyStored(request, document) }])
-        : [{ askedMs, isStored: false }];
-    this.#quoted.push({ call: request, document, pages });
+    const matched = matchCall(request, document.items);
+    const page = { askedMs, isStored: matched.some(({ fate }) => fate === "stored") };
+    const pages = request.form === "chain" ? this.#chains.add(request, document, [page]) : [page];
+    this.#quoted.push({ call: request, document, matched, pages });
   }
 
   #list(
@@ -79,16 +79,12 @@ export class EarlierRuns {
   /** Names of what was asked for within [from, to) and stored; epoch ms UTC. */
   storedWithin({ delayed }: Pick<Job, "delayed">, from: number, to: number): Set<string> {
     return new Set(
-      this.#quoted.flatMap(({ call, document, pages }) => {
+      this.#quoted.flatMap(({ call, document, matched, pages }) => {
         if (call.delayed !== delayed || pages === null) return [];
         if (!pages.every(({ askedMs }) => askedMs >= from && askedMs < to)) return [];
         const before = pages.some(({ isStored }) => isStored);
-        return storedNames(call, matchCall(call, document.items), { ...document, before });
+        return storedNames(call, matched, { ...document, before });
       }),
     );
   }
-}
-
-function isAnyStored(call: QuoteCall, { items }: ReadDocument): boolean {
-  return matchCall(call, items).some(({ fate }) => fate === "stored");
 }

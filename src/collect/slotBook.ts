@@ -59,7 +59,7 @@ const CUT_SHORT_PARTS = 60;
 /** Answers that are remembered: a clock that is set back opens slots whose time has begun already. */
 const RECENT_ANSWERS = 256;
 
-/** Names that one answer stored, and when they were asked for, epoch ms UTC; of what came in pages, when the first was too. */
+/** Names that one answer stored. The calls for its first page and for its last were made at two instants, epoch ms UTC. */
 type StoredNames = { names: readonly string[]; delayed: boolean; askedMs: number; firstAskedMs: number };
 
 export class SlotBook {

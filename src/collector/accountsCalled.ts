@@ -151,7 +151,7 @@ export class AccountsCalled {
     for (const { feed } of this.#open) await feed.close();
   }
 
-  /** What is opened while the program ends is closed at once: nobody else would. */
+  /** Closes the stations at once where the program has ended meanwhile: nobody else would. */
   async #stationsOf(account: Account): Promise<AccountStations> {
     const open = await this.#options.stations.open(account);
     if (this.#isClosed) await open.feed.close();

@@ -205,7 +205,7 @@ export class Collector {
     };
   }
 
-  /** What is known of an account's budgets, for whoever calls it next; null: it is not called. */
+  /** What this collector tells the next one of an account's budgets; null: it does not call the account. */
   handOver(account: string): ReturnType<AccountDispatchers["handOver"]> {
     return this.#dispatchers.handOver(account);
   }

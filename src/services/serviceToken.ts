@@ -12,7 +12,7 @@ export type Token = {
     ask: (baseUrl: string, credentials: Secrets, stamp: Stamp) => LoginCall;
     /**
      * Never throws. `tokens`: by the names that `sign` and the next renewal read. `lastsMs`: from the call on; where the answer does not
-     * say it, what was asked for; no number, and one below 0, say nothing. A fault of `access` needs other credentials, or a login where the service has one; others pass.
+     * say it, what was asked for. What is no number, or below 0, says nothing. A fault of `access` needs other credentials, or a login where the service has one; others pass.
      */
     read: (answer: LoginAnswer) => { tokens: Secrets; lastsMs?: number } | NotLoggedIn;
   }[];

@@ -22,8 +22,8 @@ const REPLAYED_WINDOWS = 5;
 const REPLAYED_COUNT = 1_000;
 
 /**
- * What a governor leaves to whoever calls the account next. Instants are whole ms before it was written, below 0. The base host's has
- * in `hosts` those of the service's further hosts, by name.
+ * What a governor leaves to whoever calls the account next. Instants are whole ms before it was written, below 0. Where the
+ * service has further hosts, the base host's governor has theirs in `hosts`, by name.
  */
 export type HandedOver = Readonly<Record<string, unknown>> & { readonly version: typeof VERSION };
 

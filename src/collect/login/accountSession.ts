@@ -211,7 +211,7 @@ export class Session {
     if (renewAt) open.renewMs = renewAt.getTime();
   }
 
-  /** The session is over, also for whoever reads the file, unless another session has renewed it. */
+  /** Ends the session. The file says so too, unless another session has renewed it. */
   #end(): void {
     const file = this.#open?.file;
     this.#open = null;

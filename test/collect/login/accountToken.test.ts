@@ -238,13 +238,19 @@ test("where a new refresh token cannot be kept no call leaves; it is not forgott
   expect(server.kinds()).toBe("token token token quotes");
 });
 
+/** Holds the answer to the second call for a token back, until it is released. */
+function holdRenewal(server: Awaited<ReturnType<typeof world>>["server"]): () => void {
+  let release = (): void => undefined;
+  const held = new Promise<void>((resolve) => (release = resolve));
+  server.hooks.onToken = () => (server.count("token") === 2 ? held : Promise.resolve());
+  return () => release();
+}
+
 test("of two sessions that renew one login at once the service refuses one; the login goes on with what the other was given", async () => {
   const { clock, server, account, dataDir, open, logIn } = await world("refresh");
   const [first, second] = [await open(), await open()];
   await logIn();
-  let release = (): void => undefined;
-  const held = new Promise<void>((resolve) => (release = resolve));
-  server.hooks.onToken = () => (server.count("token") === 2 ? held : Promise.resolve());
+  const release = holdRenewal(server);
 
   const early = asked(first);
   await until(() => server.count("token") === 2, "the first renewal");
@@ -263,9 +269,7 @@ test("a login that was made while a renewal was under way is gone on with, and n
   const { server, open, logIn } = await world("refresh");
   const feed = await open();
   await logIn();
-  let release = (): void => undefined;
-  const held = new Promise<void>((resolve) => (release = resolve));
-  server.hooks.onToken = () => (server.count("token") === 2 ? held : Promise.resolve());
+  const release = holdRenewal(server);
 
   const early = asked(feed);
   await until(() => server.count("token") === 2, "the renewal");
